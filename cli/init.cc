@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
 #include "cli/json.h"
@@ -23,6 +24,7 @@
 #include "data/convert/example_files.h"
 #include "data/init/csv_table.h"
 #include "data/init/examples.h"
+#include "data/init/json_table.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -39,7 +41,8 @@ struct InitArgs {
   std::vector<std::string> files;
   std::vector<std::string> eval_files;  // of --eval; empty: some examples of `files` are held out
   std::string output;
-  std::string label;
+  TableOptions table;
+  SeriesOptions series;
 };
 
 // ---- what is in the data
@@ -52,7 +55,17 @@ absl::StatusOr<InitPlan> AnnotatePlan(absl::StatusOr<InitPlan> plan, const InitA
 
 absl::StatusOr<InitPlan> PlanCsv(const InitArgs& args, int64_t shards) {
   ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv(args.files, args.eval_files, shards));
-  return AnnotatePlan(PlanTable(table, args.label), args);
+  return AnnotatePlan(PlanTable(table, args.table), args);
+}
+
+absl::StatusOr<InitPlan> PlanJson(const InitArgs& args, int64_t shards) {
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectJson(args.files, args.eval_files, shards));
+  return AnnotatePlan(PlanTable(table, args.table), args);
+}
+
+absl::StatusOr<InitPlan> PlanSeriesFiles(const InitArgs& args, int64_t) {
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectSeries(args.files));
+  return AnnotatePlan(PlanSeries(table, args.series), args);
 }
 
 absl::Status InspectIdx(const std::vector<std::string>& files, ExampleInspector& inspector) {
@@ -101,7 +114,8 @@ absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
     inspector.HoldOut();
     ASSIGN_OR_RETURN(eval_compression, InspectRecordFiles(args.eval_files, inspector));
   }
-  ASSIGN_OR_RETURN(InitPlan plan, AnnotatePlan(PlanExamples(inspector, {}, args.label), args));
+  ASSIGN_OR_RETURN(InitPlan plan,
+                   AnnotatePlan(PlanExamples(inspector, {}, args.table.label), args));
   plan.compression = compression;
   plan.eval_compression = eval_compression;
   return plan;
@@ -109,8 +123,15 @@ absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
 
 absl::Status CheckCsvArgs(const InitArgs&) { return absl::OkStatus(); }
 
+absl::Status CheckSeriesArgs(const InitArgs& args) {
+  if (args.eval_files.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "--eval is not for init series, which holds out the last tenth of the rows; evaluate "
+      "--input=FILE reads another file");
+}
+
 absl::Status CheckImageArgs(const InitArgs& args) {
-  if (!args.label.empty()) {
+  if (!args.table.label.empty()) {
     return absl::InvalidArgumentError(
         "--label is for init csv and init tfrecord: the labels of images are their folders");
   }
@@ -120,7 +141,7 @@ absl::Status CheckImageArgs(const InitArgs& args) {
 }
 
 absl::Status CheckIdxArgs(const InitArgs& args) {
-  if (!args.label.empty()) {
+  if (!args.table.label.empty()) {
     return absl::InvalidArgumentError(
         "--label is for init csv and init tfrecord: the labels of idx are a file");
   }
@@ -131,6 +152,7 @@ absl::Status CheckIdxArgs(const InitArgs& args) {
 
 struct InitKind {
   const char* name;
+  bool is_table = false;
   absl::Status (*check)(const InitArgs& args);
   // Reads all of the data.
   absl::StatusOr<InitPlan> (*plan)(const InitArgs& args, int64_t shards);
@@ -139,9 +161,11 @@ struct InitKind {
 };
 
 constexpr InitKind kInitKinds[] = {
-    {.name = "csv", .check = CheckCsvArgs, .plan = PlanCsv},
+    {.name = "csv", .is_table = true, .check = CheckCsvArgs, .plan = PlanCsv},
     {.name = "idx", .check = CheckIdxArgs, .plan = PlanIdx, .convert = ConvertIdx},
     {.name = "images", .check = CheckImageArgs, .plan = PlanImages, .convert = ConvertImages},
+    {.name = "jsonl", .is_table = true, .check = CheckCsvArgs, .plan = PlanJson},
+    {.name = "series", .check = CheckSeriesArgs, .plan = PlanSeriesFiles},
     {.name = "tfrecord", .check = CheckCsvArgs, .plan = PlanRecords},
 };
 
@@ -155,15 +179,61 @@ absl::StatusOr<const InitKind*> FindInitKind(const std::string& name) {
       absl::StrCat("unknown kind ", Quote(name), " to init", DidYouMean(name, names)));
 }
 
+bool IsSeries(const InitKind& kind) { return kind.name == std::string_view("series"); }
+
+absl::StatusOr<SeriesOptions> ReadSeriesOptions(const CommandLine& command, const InitKind& kind) {
+  for (const char* flag : {"window", "horizon", "model"}) {
+    if (!command.Has(flag) || IsSeries(kind)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is for init series, and not for init ", kind.name));
+  }
+  constexpr int64_t kMostRows = 1 << 19;  // the window transform takes twice as many
+  for (const char* flag : {"window", "horizon"}) {
+    const int64_t value = command.GetInt(flag, 1);
+    if (value >= 1 && value <= kMostRows) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, ": want 1 to ", kMostRows, " rows, got ", value));
+  }
+  const std::string model = command.Has("model") ? command.GetString("model") : "dense";
+  if (model != "dense" && model != "lstm") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--model: want dense or lstm, got ", Quote(model)));
+  }
+  return SeriesOptions{
+      .labels = absl::StrSplit(command.GetString("label"), ',', absl::SkipEmpty()),
+      .ignore = command.GetList("ignore"),
+      .window = command.GetInt("window", 0),
+      .horizon = command.GetInt("horizon", 1),
+      .model = model == "lstm" ? PlannedSeries::Model::kLstm : PlannedSeries::Model::kDense};
+}
+
+// Those that say what the columns of a table are.
+absl::Status CheckTableFlags(const CommandLine& command, const InitKind& kind) {
+  for (const char* flag : {"ids", "ignore", "missing_indicator"}) {
+    if (!command.Has(flag)) continue;
+    if (!kind.is_table && (!IsSeries(kind) || flag != std::string_view("ignore"))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, " is for the columns of a table, and not for init ", kind.name));
+    }
+    if (flag != std::string_view("missing_indicator") && command.GetList(flag).empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, ": got no name, want COLUMN,..."));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& kind) {
   InitArgs args = {.files = {command.arguments().begin() + 1, command.arguments().end()},
                    .eval_files = command.GetList("eval"),
                    .output = command.GetString("output"),
-                   .label = command.GetString("label")};
+                   .table = {.label = command.GetString("label"),
+                             .ids = command.GetList("ids"),
+                             .ignore = command.GetList("ignore"),
+                             .missing_indicator = command.GetBool("missing_indicator")}};
   if (args.output.empty()) {
     return absl::InvalidArgumentError("init needs --output=DIR; see tpurun help init");
   }
-  if (command.Has("label") && args.label.empty()) {
+  if (command.Has("label") && args.table.label.empty()) {
     return absl::InvalidArgumentError("--label: got \"\", want the name of a column or feature");
   }
   if (command.Has("eval") && args.eval_files.empty()) {
@@ -184,6 +254,8 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
           "; want files of other examples, or leave it out of the others"));
     }
   }
+  RETURN_IF_ERROR(CheckTableFlags(command, kind));
+  ASSIGN_OR_RETURN(args.series, ReadSeriesOptions(command, kind));
   RETURN_IF_ERROR(kind.check(args));
   return args;
 }
@@ -318,6 +390,7 @@ Json ResultJson(const InitPlan& plan, const std::string& config, const std::stri
   Json features = Json::array(), left_out = Json::array();
   for (const PlannedFeature& feature : plan.features) {
     if (feature.kind == PlannedFeature::Kind::kLabel) continue;
+    if (feature.kind == PlannedFeature::Kind::kTime) continue;  // what is made from it is there
     Json& list = feature.kind == PlannedFeature::Kind::kLeftOut ? left_out : features;
     list.push_back(JsonBytes(feature.name));
   }
@@ -348,7 +421,7 @@ void Advise(const InitPlan& plan, size_t files, const std::string& config,
   for (const std::string& warning : plan.warnings) LOG(WARNING) << warning << ".";
   LOG(INFO)
       << config << " and its model are there to be read and changed. Next: " << command
-      << ", and evaluate in place of train tells how good it is on examples that were held out.";
+      << "; tpurun evaluate with the same --config tells how good it is on examples held out.";
 }
 
 }  // namespace
@@ -376,7 +449,9 @@ absl::Status InitCommand(const CommandLine& command) {
         args.eval_files.empty() ? sources.train : PathsFrom(args.output, args.eval_files);
   }
   RETURN_IF_ERROR(InitFolder(args.output, InitFiles(plan, sources), *kind).Write(conversions));
-  const std::string next = absl::StrCat("tpurun train --config=", ShellWord(config));
+  const std::string next =
+      absl::StrCat("tpurun ", plan.training.steps_per_eval > 0 ? "train_and_evaluate" : "train",
+                   " --config=", ShellWord(config));
   Advise(plan, kind->convert != nullptr ? 1 : args.files.size(), config, next);
   return WriteResult(ResultJson(plan, config, next));
 }

@@ -1,6 +1,7 @@
 #include "cli/init_features.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <tuple>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/csv.h"
+#include "data/init/column_format.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -20,6 +22,8 @@ using Kind = PlannedFeature::Kind;
 constexpr int64_t kFewestToCount = 20;
 // Words of one column that become inputs of the model, the most frequent ones.
 constexpr size_t kMostWords = 1000;
+// Buckets of ids that are more.
+constexpr int64_t kIdBuckets = 1024;
 // Whole numbers that are no ids from 0 are classes up to this many, and more are measured.
 constexpr int64_t kMostNumberClasses = 20;
 constexpr int64_t kMostClasses = 1000;
@@ -43,9 +47,40 @@ void PlanNumber(const InspectedColumn& column, const std::string& na_value, int6
   const int64_t missing = column.Missing(na_value);
   if (missing == 0) return;
   feature.has_default = true;
-  feature.default_value = feature.dtype == proto::INT64 ? absl::StrCat(std::llround(train.mean))
-                                                        : ShortestText(feature.mean[0]);
+  feature.default_value = feature.dtype == proto::INT64
+                              ? absl::StrCat(std::llround(train.mean))
+                              : FormatValue(feature.mean[0], {.number = feature.number_format});
   absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"), ": the mean");
+}
+
+using CountedWord = std::pair<std::string, int64_t>;  // with how often it is trained on
+
+// The words of the training part. *different: the number of those of all parts.
+std::vector<CountedWord> WordsOf(const InspectedColumn& column, const std::string& na_value,
+                                 int64_t* different) {
+  std::vector<CountedWord> words;
+  for (const auto& [word, count] : column.values().map()) {
+    if (word == na_value) continue;
+    ++*different;
+    if (count.train > 0) words.emplace_back(word, count.train);
+  }
+  return words;
+}
+
+// Makes a category of the feature by its most frequent words.
+void UseVocabulary(std::vector<CountedWord> words, PlannedFeature& feature) {
+  if (words.size() > kMostWords) {
+    std::sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
+      return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+    });
+    words.resize(kMostWords);
+    absl::StrAppend(&feature.comment, ", the ", kMostWords, " most frequent are known");
+  }
+  std::sort(words.begin(), words.end());
+  feature.kind = Kind::kCategory;
+  feature.dtype = proto::STRING;
+  feature.number_format = {};
+  for (const auto& [word, count] : words) feature.vocabulary.push_back(word);
 }
 
 void PlanText(const InspectedColumn& column, const std::string& na_value, int64_t examples,
@@ -54,13 +89,8 @@ void PlanText(const InspectedColumn& column, const std::string& na_value, int64_
   if (!column.values().complete()) {
     return LeaveOut(absl::StrCat("more than ", ValueCounts::kMost, " different texts"), feature);
   }
-  std::vector<std::pair<std::string, int64_t>> words;  // with how often they are trained on
   int64_t different = 0;
-  for (const auto& [word, count] : column.values().map()) {
-    if (word == na_value) continue;
-    ++different;
-    if (count.train > 0) words.emplace_back(word, count.train);
-  }
+  std::vector<CountedWord> words = WordsOf(column, na_value, &different);
   if (words.size() < 2) {
     return LeaveOut(words.empty() ? "no value in the training part"
                                   : absl::StrCat("always ", ShownField(words[0].first)),
@@ -76,17 +106,7 @@ void PlanText(const InspectedColumn& column, const std::string& na_value, int64_
                     feature);
   }
   feature.comment = Plural(different, "word");
-  if (words.size() > kMostWords) {
-    std::sort(words.begin(), words.end(), [](const auto& a, const auto& b) {
-      return std::tie(b.second, a.first) < std::tie(a.second, b.first);
-    });
-    words.resize(kMostWords);
-    absl::StrAppend(&feature.comment, ", the ", kMostWords, " most frequent are known");
-  }
-  std::sort(words.begin(), words.end());
-  feature.kind = Kind::kCategory;
-  feature.dtype = proto::STRING;
-  for (const auto& [word, count] : words) feature.vocabulary.push_back(word);
+  UseVocabulary(std::move(words), feature);
   absl::StrAppend(&feature.comment, among_numbers);
   if (missing > 0) absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"));
   feature.has_default = missing > 0;
@@ -99,13 +119,13 @@ struct LabelClass {
 };
 
 // In ascending order, of numbers by value.
-std::vector<LabelClass> LabelClasses(const InspectedColumn& column) {
+std::vector<LabelClass> LabelClasses(const InspectedColumn& column, const ColumnFormat& format) {
   const bool numbers = column.texts() == 0;
   std::map<std::pair<double, std::string>, ValueCounts::Count> sorted;
   for (const auto& [text, count] : column.values().map()) {
     std::pair<double, std::string> key = {0, text};
     if (numbers) {
-      key.first = ParseDouble(StripBlanks(text)).value_or(0);
+      key.first = FormattedValue(text, format).value_or(0);
       key.second = absl::StrCat(static_cast<int64_t>(key.first));
     }
     sorted[key].all += count.all;
@@ -180,6 +200,80 @@ void PlanScalar(const InspectedColumn& column, const std::string& na_value, int6
   PlanText(column, na_value, examples, feature);
 }
 
+void PlanIds(const InspectedColumn& column, const std::string& na_value, PlannedFeature& feature) {
+  int64_t different = 0;
+  std::vector<CountedWord> words = WordsOf(column, na_value, &different);
+  const bool complete = column.values().complete();
+  if (complete && words.empty()) return LeaveOut("no value in the training part", feature);
+  feature.number_format = {};
+  feature.comment =
+      complete ? Plural(different, "id") : absl::StrCat("more than ", ValueCounts::kMost, " ids");
+  if (complete && words.size() <= kMostWords) {
+    UseVocabulary(std::move(words), feature);
+  } else {
+    feature.kind = Kind::kCategory;
+    feature.dtype = proto::STRING;
+    feature.hash_buckets = kIdBuckets;
+    absl::StrAppend(&feature.comment, ", hashed: some share a bucket");
+  }
+  const int64_t missing = column.Missing(na_value);
+  if (missing > 0) absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"));
+  feature.has_default = missing > 0;
+}
+
+std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const std::string& na_value,
+                                     const PlannedFeature& feature,
+                                     const std::function<std::string(const char* part)>& name_of) {
+  const NumberStatistics& train = column.values.train();
+  std::vector<PlannedFeature> planned = {feature};
+  if (train.count == 0 || !(train.min < train.max)) {
+    LeaveOut(train.count == 0 ? "no value in the training part" : "always the same time",
+             planned[0]);
+    return planned;
+  }
+  planned[0].kind = Kind::kTime;
+  planned[0].dtype = proto::STRING;
+  planned[0].time_format = column.format.time_format;
+  const double epoch = std::floor(train.min);
+  planned[0].time_epoch = FormatValue(epoch, {.time_format = "%Y-%m-%d"});
+  const auto text = [&column](double days) { return FormatValue(days, column.format); };
+  planned[0].comment =
+      absl::StrCat("times, ", text(column.values.all().min), " to ", text(column.values.all().max));
+  if (!column.format.assumption.empty()) {
+    absl::StrAppend(&planned[0].comment, "; ", column.format.assumption);
+  }
+  const int64_t missing = column.values.Missing(na_value);
+  if (missing > 0) {
+    planned[0].has_default = true;
+    planned[0].default_value = text(train.mean);
+    absl::StrAppend(&planned[0].comment, "; missing ", Plural(missing, "time"), ": the mean");
+  }
+  const auto make = [&](const char* part_name, proto::ParseTime::Part part) -> PlannedFeature& {
+    PlannedFeature made;
+    made.name = name_of(part_name);
+    made.is_made = true;
+    planned[0].times.emplace_back(made.name, part);
+    planned.push_back(std::move(made));
+    return planned.back();
+  };
+  PlannedFeature& days = make("days", proto::ParseTime::DAYS);
+  days.kind = Kind::kNumber;
+  days.mean = {static_cast<float>(train.mean - epoch)};
+  days.stddev = {PositiveOr1(train.stddev())};
+  const auto make_ids = [&](const char* part_name, proto::ParseTime::Part part, int64_t depth) {
+    PlannedFeature& made = make(part_name, part);
+    made.kind = Kind::kCategory;
+    made.dtype = proto::INT64;
+    made.depth = depth;
+  };
+  // Two of each, and they can be told from the days.
+  const double span = train.max - train.min;
+  if (span >= 2 * 365) make_ids("month", proto::ParseTime::MONTH, 13);  // from 1
+  if (span >= 2 * 7) make_ids("day_of_week", proto::ParseTime::DAY_OF_WEEK, 7);
+  if (span >= 2 && std::popcount(column.hours) > 1) make_ids("hour", proto::ParseTime::HOUR, 24);
+  return planned;
+}
+
 absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
   PlannedFeature& label = plan.features[plan.label];
   label.kind = Kind::kLabel;
@@ -196,8 +290,9 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
                  where.empty() ? "" : absl::StrCat(", the first at ", where),
                  "; leave such examples out of the file");
   }
-  const std::vector<LabelClass> classes = LabelClasses(column);
+  const std::vector<LabelClass> classes = LabelClasses(column, {.number = label.number_format});
   const bool numbers = column.texts() == 0;
+  if (!numbers) label.number_format = {};
   if (column.values().complete() && classes.size() == 1) {
     return wrong("every example has ", ShownField(classes[0].text), ", want two classes or more");
   }

@@ -3,12 +3,15 @@
 #define TPURUN_CLI_INIT_FEATURES_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "cli/init_plan.h"
 #include "data/init/column.h"
+#include "data/init/column_format.h"
 
 namespace tpurun {
 
@@ -25,6 +28,16 @@ void LeaveOut(const std::string& why, PlannedFeature& feature);
 // from.
 void PlanScalar(const InspectedColumn& column, const std::string& na_value, int64_t examples,
                 PlannedFeature& feature);
+
+// Makes a category of a feature, whatever its values look like: by a vocabulary, or by hashing if
+// its values are too many for one.
+void PlanIds(const InspectedColumn& column, const std::string& na_value, PlannedFeature& feature);
+
+// Decides what is made from a column of times, and gives the features their names with `name_of`,
+// whose argument is a part: "month". The first result is the column.
+std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const std::string& na_value,
+                                     const PlannedFeature& feature,
+                                     const std::function<std::string(const char* part)>& name_of);
 
 // Decides the kind of the label plan.label, and its classes. The label feature has its name
 // already, and its dtype is the type of its values. DataLoss if nothing can be learned about it.

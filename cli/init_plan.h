@@ -8,11 +8,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/init/csv_table.h"
 #include "data/init/examples.h"
+#include "data/number_format.h"
 #include "proto/input.pb.h"
 #include "runtime/io/record_format.h"
 
@@ -26,7 +28,9 @@ struct PlannedFeature {
     kImage,   // [height, width, channels] in bytes, normalized
     // JPEG or PNG files, decoded and resized to [height, width, channels], normalized
     kEncodedImage,
-    kCategory,  // text, converted to ids of the vocabulary
+    kCategory,   // text, converted to ids of the vocabulary or to hashed ids; or ids
+    kTime,       // text, from which `times` are made; the model does not see it
+    kIndicator,  // 1 where another column is missing, else 0
     kLabel,
   };
   Kind kind = Kind::kLeftOut;
@@ -45,6 +49,23 @@ struct PlannedFeature {
   std::vector<float> mean, stddev;
   // The words, indexed by id. Empty if the values are ids already.
   std::vector<std::string> vocabulary;
+  int64_t hash_buckets = 0;  // > 0: texts are hashed to so many ids
+  int64_t depth = 0;         // > 0: values are ids below it, made from a time
+
+  // ---- for a table
+  // True if it is made from another column, which names it: it is no column itself.
+  bool is_made = false;
+  NumberFormat number_format;
+  std::string missing_indicator;  // the name of its indicator; empty: it has none
+  std::string time_format;        // of kTime
+  std::string time_epoch;         // of kTime: the day that days count from
+  // Of kTime: the features that are made from it, by name.
+  std::vector<std::pair<std::string, proto::ParseTime::Part>> times;
+
+  // The number of different ids of a category.
+  int64_t ids() const {
+    return depth > 0 ? depth : hash_buckets > 0 ? hash_buckets : std::ssize(vocabulary);
+  }
 
   int64_t elements() const;  // elements of `shape`
   bool is_image() const { return kind == Kind::kImage || kind == Kind::kEncodedImage; }
@@ -58,11 +79,32 @@ struct PlannedTraining {
   int64_t decay_steps = 0;  // steps in which the learning rate is halved
   int64_t hidden_units = 0;
   double dropout = 0;  // 0: no dropout
+  double l2 = 0;       // scale of the L2 regularization of the weights; 0: none
+  // Evaluations are this many steps apart, and the training ends after `patience` of them without a
+  // lower loss. 0: no early stopping.
+  int64_t steps_per_eval = 0;
+  int64_t patience = 0;
+};
+
+// Windows over the rows of a time series.
+struct PlannedSeries {
+  enum class Model { kDense, kLstm };
+
+  int64_t window = 0;   // rows that the model sees; 0: the examples are no series
+  int64_t horizon = 0;  // rows from the last one that it sees to the one that it predicts
+  Model model = Model::kDense;
+  int64_t rows = 0, train_rows = 0;  // the first rows are trained on
+  // What is predicted: each has the title of its column.
+  std::vector<PlannedFeature> labels;
+
+  // Rows of a window with its label.
+  int64_t span() const { return window + horizon; }
 };
 
 struct InitPlan {
   // True for a table, false for tf.Examples.
   bool is_table = false;
+  bool is_json = false;  // rows of the table are JSON objects
   char delim = ',';
   int64_t skip_lines = 0;
   bool header = false;  // true: columns are found by their field_title
@@ -81,8 +123,10 @@ struct InitPlan {
   // the classes' names if the data has them; as many as classes, or none
   std::vector<std::string> class_names;
   PlannedTraining training;
+  PlannedSeries series;  // `label` is then the column of its first label
   std::vector<std::string> warnings;
 
+  bool is_series() const { return series.window > 0; }
   bool is_regression() const { return classes.empty(); }
   const PlannedFeature& label_feature() const { return features[label]; }
   int64_t eval_examples() const { return examples - train_examples; }
@@ -112,9 +156,29 @@ absl::Status SetExamples(int64_t examples, int64_t held_out, int64_t shards, Ini
 // learn from.
 absl::Status FinishPlan(InitPlan& plan);
 
-// `label` is a column's title or name; empty: the last column. InvalidArgument if there is no
-// column of that name. DataLoss if nothing can be learned from the data or about the label.
-absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const std::string& label);
+// What the user says of the columns of a table, each by its title or its name.
+struct TableOptions {
+  std::string label;                // empty: the last column
+  std::vector<std::string> ids;     // are ids: categories, whatever their values look like
+  std::vector<std::string> ignore;  // are left out
+  bool missing_indicator = false;   // the model is told which numbers are missing
+};
+
+// InvalidArgument if there is no column of one of the names, or if a column has two roles. DataLoss
+// if nothing can be learned from the data or about the label.
+absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const TableOptions& options = {});
+struct SeriesOptions {
+  std::vector<std::string> labels;  // empty: the last column of numbers
+  std::vector<std::string> ignore;
+  int64_t window = 0;  // 0: kDefaultWindow, or less for a short series
+  int64_t horizon = 1;
+  PlannedSeries::Model model = PlannedSeries::Model::kDense;
+};
+inline constexpr int64_t kDefaultWindow = 24;
+
+// Like PlanTable, for a time series: the model sees `window` rows and predicts the labels `horizon`
+// rows later.
+absl::StatusOr<InitPlan> PlanSeries(const InspectedTable& table, const SeriesOptions& options);
 // Like PlanTable, for tf.Examples. `label` is a feature's key; empty: the feature that is named
 // like a label, InvalidArgument if there is none. `shapes` has the known shapes of the bytes
 // features, by key.

@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,13 +29,13 @@ std::string_view WithoutNumber(std::string_view title) {
 }
 
 // The text for a missing value with which the most columns are numbers.
-std::string ChooseNaValue(const std::vector<InspectedColumn>& columns) {
+std::string ChooseNaValue(const std::vector<const InspectedColumn*>& columns) {
   std::string best;
   int64_t most = 0;
   for (const std::string_view text : kMissingTexts) {
     const int64_t numbers =
-        std::count_if(columns.begin(), columns.end(), [text](const InspectedColumn& column) {
-          return column.texts() > 0 && column.IsNumber(text);
+        std::count_if(columns.begin(), columns.end(), [text](const InspectedColumn* column) {
+          return column->texts() > 0 && column->IsNumber(text);
         });
     if (numbers <= most) continue;
     most = numbers;
@@ -42,29 +46,53 @@ std::string ChooseNaValue(const std::vector<InspectedColumn>& columns) {
 
 class TablePlanner {
  public:
-  explicit TablePlanner(const InspectedTable& table) : table_(table) {
+  TablePlanner(const InspectedTable& table, const TableOptions& options)
+      : table_(table), options_(options) {
     plan_.is_table = true;
+    plan_.is_json = table.is_json;
     plan_.delim = table.delim;
     plan_.skip_lines = table.skip_lines;
-    plan_.na_value = ChooseNaValue(table.columns);
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const FormattedColumn* const formatted = FormattedOf(i);
+      columns_.push_back(formatted == nullptr ? &table.columns[i] : &formatted->values);
+    }
   }
 
-  absl::StatusOr<InitPlan> Plan(const std::string& label) {
+  absl::StatusOr<InitPlan> Plan() {
     RETURN_IF_ERROR(SetExamples(table_.rows, table_.held_out, table_.shards, plan_));
-    ASSIGN_OR_RETURN(const size_t label_column, FindLabel(label));
-    plan_.label = label_column;
-    plan_.features.resize(table_.columns.size());
-    for (size_t i = 0; i < plan_.features.size(); ++i) {
-      PlannedFeature& feature = plan_.features[i];
-      if (!table_.titles.empty()) feature.title = feature.field_title = table_.titles[i];
-      feature.name = names_.Take(i == label_column && table_.titles.empty() ? "label" : NameOf(i));
-      if (i == label_column) continue;
-      PlanScalar(table_.columns[i], plan_.na_value, plan_.examples, feature);
-      if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
+    RETURN_IF_ERROR(FindColumns());
+    if (!plan_.is_json) plan_.na_value = ChooseNaValue(columns_);
+    plan_.features.resize(columns_.size());
+    for (size_t i = 0; i < plan_.features.size(); ++i) PlanColumn(i);
+    if (table_.arrays.count(plan_.label) > 0) {
+      return absl::DataLossError(absl::StrCat("label ", Quote(plan_.label_feature().title),
+                                              ": is an array, want a number or a text"));
     }
-    RETURN_IF_ERROR(PlanLabel(table_.columns[label_column], plan_));
+    RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
     if (table_.class_names.size() == plan_.classes.size()) plan_.class_names = table_.class_names;
-    JoinRuns();
+    if (!plan_.is_json) JoinRuns();
+    for (PlannedFeature& feature : made_) plan_.features.push_back(std::move(feature));
+    if (FoundByTitle()) {
+      plan_.header = true;
+      plan_.skip_lines = 0;
+    }
+    RETURN_IF_ERROR(FinishPlan(plan_));
+    return std::move(plan_);
+  }
+
+  absl::StatusOr<InitPlan> PlanWindows(const SeriesOptions& options) {
+    is_series_ = true;
+    RETURN_IF_ERROR(FindColumns());
+    plan_.na_value = ChooseNaValue(columns_);
+    plan_.features.resize(columns_.size());
+    for (size_t i = 0; i < plan_.features.size(); ++i) {
+      PlanColumn(i);
+      LeaveOutOfWindows(plan_.features[i]);
+    }
+    std::erase_if(made_, [this](const PlannedFeature& made) { return !IsMadeInWindows(made); });
+    RETURN_IF_ERROR(PlanSizes(options));
+    RETURN_IF_ERROR(PlanSeriesLabels(options.labels));
+    for (PlannedFeature& feature : made_) plan_.features.push_back(std::move(feature));
     if (FoundByTitle()) {
       plan_.header = true;
       plan_.skip_lines = 0;
@@ -74,33 +102,235 @@ class TablePlanner {
   }
 
  private:
+  // ---- of a series
+
+  // Texts, and of times the days: the model would have to extrapolate them.
+  static void LeaveOutOfWindows(PlannedFeature& feature) {
+    if (feature.kind == Kind::kCategory) LeaveOut("texts; a series is of numbers", feature);
+    if (feature.kind != Kind::kTime) return;
+    std::erase_if(feature.times,
+                  [](const auto& time) { return time.second == proto::ParseTime::DAYS; });
+    if (feature.times.empty()) LeaveOut("times; their order is that of the rows", feature);
+  }
+
+  bool IsMadeInWindows(const PlannedFeature& made) const {
+    for (const PlannedFeature& feature : plan_.features) {
+      for (const auto& [name, part] : feature.times) {
+        if (name == made.name) return true;
+      }
+    }
+    return false;
+  }
+
+  // The window and what is held out: windows whose label is in the last tenth of the rows.
+  absl::Status PlanSizes(const SeriesOptions& options) {
+    PlannedSeries& series = plan_.series;
+    series.rows = table_.rows;
+    series.train_rows = table_.rows - table_.held_out;
+    series.horizon = options.horizon;
+    series.model = options.model;
+    series.window = options.window > 0
+                        ? options.window
+                        : std::clamp<int64_t>(series.train_rows / 10, 1, kDefaultWindow);
+    plan_.shards = kNoShards;
+    plan_.train_examples = series.train_rows - series.span() + 1;
+    plan_.examples = plan_.train_examples + table_.held_out;
+    constexpr int64_t kFewestWindows = 10;
+    if (plan_.train_examples >= kFewestWindows) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat("got ", Plural(table_.rows, "row"), ", want ",
+                     (series.span() - 1 + kFewestWindows) * 10 / 9 + 1, " or more for windows of ",
+                     series.window, " rows, a horizon of ", series.horizon,
+                     " and a last tenth to evaluate with; --window=N makes shorter ones"));
+  }
+
+  absl::Status PlanSeriesLabels(const std::vector<std::string>& names) {
+    std::vector<size_t> columns;
+    for (const std::string& name : names) {
+      ASSIGN_OR_RETURN(const size_t column, FindColumn(name, "--label"));
+      if (std::find(columns.begin(), columns.end(), column) != columns.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--label: column ", Quote(name), " is named twice"));
+      }
+      columns.push_back(column);
+    }
+    for (size_t i = plan_.features.size(); columns.empty() && i > 0; --i) {
+      if (plan_.features[i - 1].kind == Kind::kNumber) columns = {i - 1};
+    }
+    if (columns.empty()) return absl::DataLossError("no column is of numbers that change");
+    plan_.label = columns.front();
+    for (const size_t column : columns) {
+      const PlannedFeature& feature = plan_.features[column];
+      const std::string title = feature.title.empty() ? feature.name : feature.title;
+      if (feature.kind != Kind::kNumber) {
+        return absl::DataLossError(absl::StrCat("label ", Quote(title), ": want numbers, got ",
+                                                feature.kind == Kind::kTime ? "times" : "",
+                                                feature.comment));
+      }
+      if (feature.has_default) {
+        return absl::DataLossError(absl::StrCat("label ", Quote(title), ": ", feature.comment,
+                                                "; leave such rows out of the file"));
+      }
+      PlannedFeature label;
+      label.kind = Kind::kLabel;
+      label.title = feature.name;
+      label.name = names_.Take(absl::StrCat(feature.name, "_ahead"));
+      label.mean = feature.mean;
+      label.stddev = feature.stddev;
+      plan_.series.labels.push_back(std::move(label));
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- of any table
+
   std::string NameOf(size_t column) const {
     const std::string name = table_.titles.empty() ? "" : LegalName(table_.titles[column]);
     return name.empty() ? absl::StrCat("column_", column + 1) : name;
   }
 
-  absl::StatusOr<size_t> FindLabel(const std::string& label) const {
-    if (label.empty()) return table_.columns.size() - 1;
+  // Arrays of numbers.
+  void PlanArray(const InspectedArray& array, PlannedFeature& feature) {
+    if (!array.wrong.empty()) return LeaveOut(array.wrong, feature);
+    if (!(array.train.min < array.train.max)) return LeaveOut("always the same number", feature);
+    feature.kind = Kind::kNumber;
+    feature.shape = array.shape;
+    feature.mean = {static_cast<float>(array.train.mean)};
+    feature.stddev = {PositiveOr1(array.train.stddev())};
+    feature.comment = absl::StrCat("arrays of numbers, ", RangeText(array.all));
+    if (array.missing == 0) return;
+    feature.has_default = true;
+    feature.default_value = ShortestText(feature.mean[0]);
+    absl::StrAppend(&feature.comment, "; missing ", Plural(array.missing, "time"), ": the mean");
+  }
+
+  // Ids of JSON that are no texts, but numbers or several kinds of values.
+  void PlanJsonIds(const InspectedColumn& column, PlannedFeature& feature) {
+    if (column.numbers() == 0) return;
+    if (column.texts() > 0 || !column.integers()) {
+      return LeaveOut("ids must be all texts or all integers", feature);
+    }
+    if (feature.kind != Kind::kCategory) return;
+    feature.dtype = proto::INT64;
+    feature.default_value = absl::StrCat(std::numeric_limits<int64_t>::min());  // no word
+  }
+
+  const FormattedColumn* FormattedOf(size_t column) const {
+    const auto found = table_.formatted.find(column);
+    return found == table_.formatted.end() ? nullptr : &found->second;
+  }
+
+  absl::StatusOr<size_t> FindColumn(const std::string& name, const char* flag) const {
     std::vector<std::string> known;
-    for (size_t i = 0; i < table_.columns.size(); ++i) {
-      if (!table_.titles.empty() && table_.titles[i] == label) return i;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (!table_.titles.empty() && table_.titles[i] == name) return i;
       known.push_back(NameOf(i));
     }
-    const auto found = std::find(known.begin(), known.end(), label);
+    const auto found = std::find(known.begin(), known.end(), name);
     if (found != known.end()) return found - known.begin();
     return absl::InvalidArgumentError(
-        absl::StrCat("--label: no column is called ", Quote(label), DidYouMean(label, known)));
+        absl::StrCat(flag, ": no column is called ", Quote(name), DidYouMean(name, known)));
+  }
+
+  // The columns that the options name.
+  absl::Status FindColumns() {
+    std::map<size_t, std::string> flags;
+    const auto add = [&](const std::string& name, const char* flag) -> absl::StatusOr<size_t> {
+      ASSIGN_OR_RETURN(const size_t column, FindColumn(name, flag));
+      const auto [place, is_new] = flags.emplace(column, flag);
+      if (is_new || place->second == flag) return column;
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, ": column ", Quote(name), " is named by ", place->second, " too"));
+    };
+    for (const std::string& name : options_.ignore) {
+      ASSIGN_OR_RETURN(const size_t column, add(name, "--ignore"));
+      ignored_.insert(column);
+    }
+    for (const std::string& name : options_.ids) {
+      ASSIGN_OR_RETURN(const size_t column, add(name, "--ids"));
+      ids_.insert(column);
+    }
+    if (options_.label.empty()) {
+      size_t last = columns_.size() - 1;
+      while (last > 0 && flags.count(last) > 0) --last;
+      plan_.label = last;
+    } else {
+      ASSIGN_OR_RETURN(plan_.label, add(options_.label, "--label"));
+    }
+    if (is_series_) return absl::OkStatus();
+    // A label that is a time is a text.
+    const FormattedColumn* const label = FormattedOf(plan_.label);
+    if (label != nullptr && label->format.is_time()) {
+      columns_[plan_.label] = &table_.columns[plan_.label];
+    }
+    // Ids are texts as they are written.
+    for (const size_t column : ids_) columns_[column] = &table_.columns[column];
+    return absl::OkStatus();
+  }
+
+  void PlanColumn(size_t i) {
+    PlannedFeature& feature = plan_.features[i];
+    const bool is_label = !is_series_ && i == plan_.label;
+    if (!table_.titles.empty()) feature.title = feature.field_title = table_.titles[i];
+    feature.name = names_.Take(is_label && table_.titles.empty() ? "label" : NameOf(i));
+    const FormattedColumn* const formatted = FormattedOf(i);
+    const bool is_time = formatted != nullptr && formatted->format.is_time();
+    if (formatted != nullptr && !is_time) feature.number_format = formatted->format.number;
+    if (is_label) return;
+    if (ignored_.count(i) > 0) {
+      LeaveOut("--ignore names it", feature);
+    } else if (ids_.count(i) > 0) {
+      PlanIds(*columns_[i], plan_.na_value, feature);
+      if (plan_.is_json) PlanJsonIds(*columns_[i], feature);
+    } else if (const auto array = table_.arrays.find(i); array != table_.arrays.end()) {
+      PlanArray(array->second, feature);
+    } else if (plan_.is_json && columns_[i]->numbers() > 0 && columns_[i]->texts() > 0 &&
+               formatted == nullptr) {
+      LeaveOut("numbers and texts", feature);
+    } else if (is_time && formatted->values.IsNumber(plan_.na_value)) {
+      PlanTimes(*formatted, feature);
+    } else {
+      PlanScalar(*columns_[i], plan_.na_value, plan_.examples, feature);
+    }
+    if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
+    if (feature.kind != Kind::kNumber) return;
+    const auto assumed = table_.assumptions.find(i);
+    const std::string& assumption = formatted != nullptr ? formatted->format.assumption
+                                    : assumed != table_.assumptions.end() ? assumed->second
+                                                                          : std::string();
+    if (!assumption.empty()) absl::StrAppend(&feature.comment, "; ", assumption);
+    if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
+  }
+
+  void PlanTimes(const FormattedColumn& column, PlannedFeature& feature) {
+    std::vector<PlannedFeature> planned = PlanTime(
+        column, plan_.na_value, feature,
+        [&](const char* part) { return names_.Take(absl::StrCat(feature.name, "_", part)); });
+    feature = std::move(planned[0]);
+    std::move(planned.begin() + 1, planned.end(), std::back_inserter(made_));
+  }
+
+  void AddIndicator(PlannedFeature& feature) {
+    PlannedFeature indicator;
+    indicator.kind = Kind::kIndicator;
+    indicator.is_made = true;
+    indicator.name = feature.missing_indicator =
+        names_.Take(absl::StrCat(feature.name, "_is_missing"));
+    made_.push_back(std::move(indicator));
   }
 
   // A number without missing values that never changes.
   bool IsConstantNumber(size_t column) const {
-    const InspectedColumn& seen = table_.columns[column];
-    return plan_.features[column].kind == Kind::kLeftOut && seen.IsNumber(plan_.na_value) &&
+    const InspectedColumn& seen = *columns_[column];
+    return plan_.features[column].kind == Kind::kLeftOut && ignored_.count(column) == 0 &&
+           FormattedOf(column) == nullptr && seen.IsNumber(plan_.na_value) &&
            seen.Missing(plan_.na_value) == 0 && seen.train().min == seen.train().max;
   }
 
   bool IsNumber(size_t column) const {
-    return plan_.features[column].kind == Kind::kNumber && !plan_.features[column].has_default;
+    const PlannedFeature& feature = plan_.features[column];
+    return feature.kind == Kind::kNumber && !feature.has_default &&
+           feature.number_format.is_plain();
   }
 
   // Whether the column is named as the next of the one before: without names, or by its number.
@@ -158,8 +388,8 @@ class TablePlanner {
     NumberStatistics all, train;
     int64_t constant = 0;
     for (size_t i = begin; i < end; ++i) {
-      all.Merge(table_.columns[i].all());
-      train.Merge(table_.columns[i].train());
+      all.Merge(columns_[i]->all());
+      train.Merge(columns_[i]->train());
       constant += !IsNumber(i);
     }
     joined.comment = absl::StrCat(joined.columns, " numbers, ", RangeText(all));
@@ -170,7 +400,7 @@ class TablePlanner {
       return joined;
     }
     for (size_t i = begin; i < end; ++i) {
-      const NumberStatistics& own = table_.columns[i].train();
+      const NumberStatistics& own = columns_[i]->train();
       joined.mean.push_back(static_cast<float>(own.mean));
       joined.stddev.push_back(PositiveOr1(own.stddev()));
     }
@@ -179,12 +409,12 @@ class TablePlanner {
 
   // Whether the header tells each column that is used from all others.
   bool FoundByTitle() const {
-    if (table_.titles.empty()) return false;
+    if (table_.titles.empty() || plan_.is_json) return false;
     const auto is_one = [this](const std::string& title) {
       return !title.empty() && std::count(table_.titles.begin(), table_.titles.end(), title) == 1;
     };
     for (const PlannedFeature& feature : plan_.features) {
-      if (feature.kind == Kind::kLeftOut) continue;
+      if (feature.kind == Kind::kLeftOut || feature.is_made) continue;
       const auto begin = std::find(table_.titles.begin(), table_.titles.end(), feature.field_title);
       for (int64_t i = 0; i < feature.columns; ++i) {
         if (!is_one(begin[i])) return false;
@@ -200,22 +430,33 @@ class TablePlanner {
     std::vector<double> most;
     size_t at_least = 0;
     for (size_t i = begin; i < end; ++i) {
-      at_least += table_.columns[i].train().min == train.min;
-      most.push_back(table_.columns[i].train().max - train.min);
+      at_least += columns_[i]->train().min == train.min;
+      most.push_back(columns_[i]->train().max - train.min);
     }
     std::nth_element(most.begin(), most.begin() + most.size() / 2, most.end());
     return 10 * at_least >= 9 * (end - begin) && train.max - train.min <= 2 * most[most.size() / 2];
   }
 
   const InspectedTable& table_;
+  const TableOptions& options_;
+  // As they are read: the formatted ones as numbers.
+  std::vector<const InspectedColumn*> columns_;
+  std::set<size_t> ignored_, ids_;
+  bool is_series_ = false;
   InitPlan plan_;
+  std::vector<PlannedFeature> made_;  // from columns
   UniqueNames names_;
 };
 
 }  // namespace
 
-absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const std::string& label) {
-  return TablePlanner(table).Plan(label);
+absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const TableOptions& options) {
+  return TablePlanner(table, options).Plan();
+}
+
+absl::StatusOr<InitPlan> PlanSeries(const InspectedTable& table, const SeriesOptions& options) {
+  const TableOptions columns = {.ignore = options.ignore};
+  return TablePlanner(table, columns).PlanWindows(options);
 }
 
 }  // namespace tpurun

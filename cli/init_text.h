@@ -19,7 +19,10 @@ struct InitSources {
   std::vector<std::string> eval;  // equal to `train`, unless other files are held out
 };
 
-// Returns the contents of the files by name, including the two names above.
+// Returns the contents of each of the two files.
+std::string RunText(const InitPlan& plan, const InitSources& sources);
+std::string ModelText(const InitPlan& plan);
+// Returns the contents of all files by name, including the two names above.
 std::map<std::string, std::string> InitFiles(const InitPlan& plan, const InitSources& sources);
 
 }  // namespace tpurun

@@ -448,11 +448,13 @@ std::span<const Verb> Verbs() {
        .choices = ConvertChoices,
        .run = ConvertCommand},
       {.name = "init",
-       .doc = "Write run.textproto and model.textproto for data: csv, idx or tfrecord files, or "
-              "folders of images",
+       .doc = "Write run.textproto and model.textproto for csv, jsonl, series, idx or tfrecord "
+              "files, or folders of images",
        .arguments = "KIND FILE... --output=DIR",
        .example = "tpurun init csv iris.csv --label=species --output=iris\n"
                   "  tpurun init csv train.csv --eval=test.csv --output=iris2\n"
+                  "  tpurun init series power.csv --window=48 --horizon=24 --output=power\n"
+                  "  tpurun init jsonl visits.jsonl --label=/user/age --output=visits\n"
                   "  tpurun init images photos --output=photos_model\n"
                   "  tpurun train --config=iris/run.textproto\n"
                   "  tpurun evaluate --config=iris/run.textproto",
@@ -463,6 +465,28 @@ std::span<const Verb> Verbs() {
                  {.name = "label",
                   .value_name = "NAME",
                   .help = "what to predict: a column (default the last) or feature (label)"},
+                 {.name = "ids",
+                  .type = Flag::Type::kList,
+                  .value_name = "COLUMN,...",
+                  .help = "csv, jsonl: columns that are ids, whatever they look like"},
+                 {.name = "ignore",
+                  .type = Flag::Type::kList,
+                  .value_name = "COLUMN,...",
+                  .help = "csv, jsonl, series: columns to leave out"},
+                 {.name = "missing_indicator",
+                  .type = Flag::Type::kBool,
+                  .help = "csv, jsonl: a further feature: 1 where a number is missing"},
+                 {.name = "window",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "series: rows that the model sees (default 24)"},
+                 {.name = "horizon",
+                  .type = Flag::Type::kInt,
+                  .value_name = "N",
+                  .help = "series: how many rows after the last one it predicts (default 1)"},
+                 {.name = "model",
+                  .value_name = "dense|lstm",
+                  .help = "series: the kind of layers (default dense)"},
                  {.name = "eval",
                   .type = Flag::Type::kPaths,
                   .value_name = "FILE,...",

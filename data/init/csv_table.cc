@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -50,6 +51,13 @@ bool IsOverflow(std::string_view field) {
 
 bool IsText(std::string_view field) {
   return !IsMissingText(field) && !NumberOf(field) && !IsOverflow(field);
+}
+
+// Whether a text is a number or a time in some format.
+bool IsFormatted(std::string_view field) {
+  FormatCandidates candidates;
+  candidates.Add(field);
+  return candidates.any();
 }
 
 absl::StatusOr<std::unique_ptr<FileSource>> OpenTable(const std::string& file) {
@@ -116,11 +124,14 @@ bool IsHeader(const Rows& rows) {
     for (size_t row = 1; row < rows.size(); ++row) {
       if (rows[row].size() != first.size()) continue;
       const std::string& field = rows[row][column];
-      numbers += NumberOf(field).has_value() || IsOverflow(field);
-      texts += IsText(field);
+      const bool is_text = IsText(field) && !IsFormatted(field);
+      numbers += !is_text && !IsMissingText(field);
+      texts += is_text;
       values.insert(field);
     }
-    if (numbers > 0 && texts == 0 && IsText(first[column])) return true;
+    if (numbers > 0 && texts == 0 && IsText(first[column]) && !IsFormatted(first[column])) {
+      return true;
+    }
     any_number |= numbers > 0 && texts == 0;
     all_new &= IsText(first[column]) && values.count(first[column]) == 0;
     any_repeats |= values.size() + 1 < rows.size();
@@ -131,19 +142,49 @@ bool IsHeader(const Rows& rows) {
 
 class TableInspector {
  public:
-  explicit TableInspector(int64_t shards) { table_.shards = shards; }
+  // Rows from `first_held_out` on are held out, whatever the shards are.
+  explicit TableInspector(int64_t shards,
+                          int64_t first_held_out = std::numeric_limits<int64_t>::max())
+      : first_held_out_(first_held_out) {
+    table_.shards = shards;
+  }
 
   absl::StatusOr<InspectedTable> Inspect(const std::vector<std::string>& files,
                                          const std::vector<std::string>& eval_files) {
     RETURN_IF_ERROR(ReadFirstLines(files.front()));
-    for (const std::string& file : files) RETURN_IF_ERROR(ReadRows(file));
-    holds_out_ = true;
-    for (const std::string& file : eval_files) RETURN_IF_ERROR(ReadRows(file));
+    RETURN_IF_ERROR(ReadAll(files, eval_files));
     RETURN_IF_ERROR(CheckNumbers());
+    ChooseFormats();
+    if (table_.formatted.empty()) return std::move(table_);
+    reads_formatted_ = true;
+    row_ = 0;
+    RETURN_IF_ERROR(ReadAll(files, eval_files));
     return std::move(table_);
   }
 
  private:
+  absl::Status ReadAll(const std::vector<std::string>& files,
+                       const std::vector<std::string>& eval_files) {
+    holds_out_ = false;
+    for (const std::string& file : files) RETURN_IF_ERROR(ReadRows(file));
+    holds_out_ = true;
+    for (const std::string& file : eval_files) RETURN_IF_ERROR(ReadRows(file));
+    return absl::OkStatus();
+  }
+
+  // Columns of formatted values, whose texts are not all missing ones.
+  void ChooseFormats() {
+    for (size_t i = 0; i < table_.columns.size(); ++i) {
+      if (!candidates_[i].any()) continue;
+      ColumnFormat format = candidates_[i].Choose(table_.delim);
+      if (format.is_given()) {
+        table_.formatted[i].format = std::move(format);
+      } else if (!format.assumption.empty()) {
+        table_.assumptions[i] = format.assumption;
+      }
+    }
+  }
+
   absl::Status CheckNumbers() const {
     for (size_t i = 0; i < table_.columns.size(); ++i) {
       const InspectedColumn& column = table_.columns[i];
@@ -243,8 +284,10 @@ class TableInspector {
 
   void AddRow(const CsvRows& rows, const std::vector<size_t>& places) {
     const std::vector<std::string_view>& fields = rows.fields();
+    if (reads_formatted_) return AddFormatted(rows, places);
     table_.columns.resize(places.empty() ? fields.size() : places.size());
-    const bool held_out = holds_out_ || IsHeldOut(table_.rows, table_.shards);
+    candidates_.resize(table_.columns.size());
+    const bool held_out = IsHeldOutRow(table_.rows);
     ++table_.rows;
     table_.held_out += held_out;
     const auto where = [&rows] { return rows.Where(); };
@@ -260,6 +303,7 @@ class TableInspector {
       } else {
         column.AddText(field, held_out, where);
       }
+      if (!field.empty()) candidates_[i].Add(field);
     }
     if (table_.rows % kRowsBetweenBounds != 0) return;
     std::vector<InspectedColumn*> columns;
@@ -267,7 +311,24 @@ class TableInspector {
     BoundValueCounts(columns);
   }
 
+  bool IsHeldOutRow(int64_t row) const {
+    return holds_out_ || row >= first_held_out_ || IsHeldOut(row, table_.shards);
+  }
+
+  // Adds a row of the second reading.
+  void AddFormatted(const CsvRows& rows, const std::vector<size_t>& places) {
+    const bool held_out = IsHeldOutRow(row_++);
+    for (auto& [i, column] : table_.formatted) {
+      AddFormattedText(rows.fields()[places.empty() ? i : places[i]], held_out, rows.Where(),
+                       &column);
+    }
+  }
+
+  const int64_t first_held_out_;
   InspectedTable table_;
+  std::vector<FormatCandidates> candidates_;  // of each column
+  bool reads_formatted_ = false;              // all has been read, and formats have been chosen
+  int64_t row_ = 0;                           // of the second reading
   std::string first_line_;
   bool holds_out_ = false;  // the rows that follow
 };
@@ -278,6 +339,12 @@ absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
                                           const std::vector<std::string>& eval_files,
                                           int64_t shards) {
   return TableInspector(shards).Inspect(files, eval_files);
+}
+
+absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files) {
+  ASSIGN_OR_RETURN(const InspectedTable counted, TableInspector(kNoShards).Inspect(files, {}));
+  const int64_t held_out = std::max<int64_t>(1, counted.rows / 10);
+  return TableInspector(kNoShards, counted.rows - held_out).Inspect(files, {});
 }
 
 }  // namespace tpurun

@@ -1,17 +1,31 @@
-// InspectedTable: what `tpurun init` learns about CSV files, their format and each column.
+// InspectedTable: what `tpurun init` learns about CSV files or files of JSON lines, their format
+// and each column.
 #ifndef TPURUN_DATA_INIT_CSV_TABLE_H_
 #define TPURUN_DATA_INIT_CSV_TABLE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/init/column.h"
+#include "data/init/column_format.h"
 
 namespace tpurun {
 
+// A column of arrays of numbers, of one shape.
+struct InspectedArray {
+  std::vector<int64_t> shape;
+  NumberStatistics all, train;  // of the elements of all arrays
+  int64_t missing = 0;          // examples without an array, or with null in one
+  std::string wrong;            // why the arrays are no feature; empty: they are
+};
+
 struct InspectedTable {
+  // True: a row is a JSON object, and the titles are the keys of its members, or JSON Pointers to
+  // nested ones.
+  bool is_json = false;
   char delim = ',';
   // Lines before the first row of every file: 1 if the first line is not a row, else 0.
   int64_t skip_lines = 0;
@@ -24,9 +38,17 @@ struct InspectedTable {
   int64_t rows = 0;
   int64_t held_out = 0;  // the number of held-out rows
   std::vector<InspectedColumn> columns;
+  // By the index of their column, those of whose texts all but missing ones are numbers or times in
+  // a format.
+  std::map<size_t, FormattedColumn> formatted;
+  // The same for what was assumed of numbers in C notation, which could be others.
+  std::map<size_t, std::string> assumptions;
+  // The same for arrays. Nothing else is known of their columns.
+  std::map<size_t, InspectedArray> arrays;
 };
 
-// Reads the first lines of all files, then all files once. The files are one table, with the rows
+// Reads the first lines of all files, then all files once, and again if columns have
+// formatted values. The files are one table, with the rows
 // in the order of the files. The rows of `eval_files` are held out; if there are any, `shards` is
 // kNoShards. NotFound for a path that is not a regular file. DataLoss for a file that is empty, has
 // rows of different widths, is compressed, or lacks the columns that the header of the first file
@@ -34,6 +56,10 @@ struct InspectedTable {
 absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
                                           const std::vector<std::string>& eval_files = {},
                                           int64_t shards = kInitShards);
+
+// The same for a time series, whose rows are in the order of time: the last tenth of them is held
+// out, and `shards` is kNoShards. Reads the files twice as often.
+absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files);
 
 }  // namespace tpurun
 

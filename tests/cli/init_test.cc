@@ -1,5 +1,5 @@
-// What `init` writes: each testdata/init/*.txt holds a line "csv" or "tfrecord", with
-// "--label=NAME" or without, and the data, a row a line or a tf.Example in text format a line;
+// What `init` writes: each testdata/init/*.txt holds a line "csv", "jsonl", "series" or "tfrecord",
+// with "--label=NAME" or without, and the data, a row a line or a tf.Example in text format a line;
 // after the line
 // "---" the files, each behind "== NAME", or the error.
 //   bazel run //tests/cli:init_test -- --update_goldens
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +21,10 @@
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
 #include "data/init/column.h"
+#include "data/init/column_format.h"
 #include "data/init/csv_table.h"
 #include "data/init/examples.h"
+#include "data/init/json_table.h"
 #include "google/protobuf/text_format.h"
 #include "models/model_builder.h"
 #include "proto/example.pb.h"
@@ -35,15 +38,22 @@ namespace {
 
 class InitTest : public ::testing::Test {
  protected:
-  absl::StatusOr<InitPlan> PlanCsv(const std::string& text, const std::string& label = "") {
+  absl::StatusOr<InitPlan> PlanCsv(const std::string& text, const TableOptions& options = {},
+                                   const std::string& kind = "csv") {
     EXPECT_TRUE(WriteFileAtomically(dir_.Path("data"), text).ok());
     // Comments name places in the file, and break where it is called something else.
     const std::filesystem::path from = std::filesystem::current_path();
     std::filesystem::current_path(dir_.path());
-    const absl::StatusOr<InspectedTable> table = InspectCsv({"data"});
+    const absl::StatusOr<InspectedTable> table = kind == "jsonl"    ? InspectJson({"data"})
+                                                 : kind == "series" ? InspectSeries({"data"})
+                                                                    : InspectCsv({"data"});
     std::filesystem::current_path(from);
     RETURN_IF_ERROR(table.status());
-    return PlanTable(*table, label);
+    if (kind != "series") return PlanTable(*table, options);
+    return PlanSeries(*table, {.labels = absl::StrSplit(options.label, ',', absl::SkipEmpty()),
+                               .window = 3,
+                               .horizon = 2,
+                               .model = PlannedSeries::Model::kLstm});
   }
 
   static absl::StatusOr<InitPlan> PlanText(const std::string& text, const std::string& label) {
@@ -61,13 +71,10 @@ class InitTest : public ::testing::Test {
   // The files, or the error.
   std::string Init(absl::string_view input) {
     const std::vector<std::string> parts = absl::StrSplit(input, absl::MaxSplits('\n', 1));
-    absl::string_view head = parts[0];
-    const bool csv = absl::ConsumePrefix(&head, "csv");
-    EXPECT_TRUE(csv || absl::ConsumePrefix(&head, "tfrecord")) << head;
-    absl::ConsumePrefix(&head, " --label=");
-    const std::string label(head);
+    const std::vector<std::string> head = absl::StrSplit(parts[0], " --label=");
+    const std::string kind = head[0], label = head.size() > 1 ? head[1] : "";
     const absl::StatusOr<InitPlan> plan =
-        csv ? PlanCsv(parts[1], label) : PlanText(parts[1], label);
+        kind == "tfrecord" ? PlanText(parts[1], label) : PlanCsv(parts[1], {.label = label}, kind);
     if (!plan.ok()) {
       return absl::StrCat(plan.status().ToString(), "\n");
     }
@@ -197,6 +204,101 @@ TEST_F(InitTest, TextsWithoutEndAreLeftOut) {
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->features[1].kind, PlannedFeature::Kind::kLeftOut);
   EXPECT_EQ(plan->features[1].comment, "more than 20000 different texts");
+}
+
+TEST_F(InitTest, IdsIgnoredColumnsAndIndicators) {
+  std::string text = "shop,row,x,y\n";
+  for (int i = 0; i < 60; ++i) {
+    absl::StrAppend(&text, 100 + i % 7, ",", i, ",");
+    if (i % 4 != 0) absl::StrAppend(&text, i % 9);
+    absl::StrAppend(&text, i % 3 == 0 ? ",a\n" : ",b\n");
+  }
+  const absl::StatusOr<InitPlan> plan =
+      PlanCsv(text, {.ids = {"shop"}, .ignore = {"row"}, .missing_indicator = true});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->features.size(), 5);
+  EXPECT_EQ(plan->features[0].kind, PlannedFeature::Kind::kCategory);
+  EXPECT_EQ(plan->features[0].vocabulary.front(), "100");
+  EXPECT_EQ(plan->features[1].comment, "--ignore names it");
+  EXPECT_EQ(plan->features[2].missing_indicator, "x_is_missing");
+  EXPECT_EQ(plan->features[4].kind, PlannedFeature::Kind::kIndicator);
+  const auto files = InitFiles(*plan, {.train = {"data"}, .eval = {"data"}});
+  EXPECT_THAT(files.at(kInitRunFile), testing::HasSubstr("missing_indicator: \"x_is_missing\""));
+  EXPECT_THAT(files.at(kInitModelFile), testing::HasSubstr("feature { name: \"x_is_missing\" }"));
+  EXPECT_EQ(PlanCsv(text, {.ids = {"shop"}, .ignore = {"shop"}}).status().message(),
+            "--ids: column \"shop\" is named by --ignore too");
+}
+
+TEST_F(InitTest, MoreIdsThanAVocabularyHasAreHashed) {
+  const absl::StatusOr<InitPlan> plan = PlanCsv(ManyWords(9000, 3000), {.ids = {"word"}});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->features[1].hash_buckets, 1024);
+  const auto files = InitFiles(*plan, {.train = {"data"}, .eval = {"data"}});
+  EXPECT_THAT(files.at(kInitRunFile),
+              testing::HasSubstr("string_to_hash_bucket_fast { feature: \"word\" num_buckets: "
+                                 "1024 }"));
+  EXPECT_THAT(files.at(kInitModelFile), testing::HasSubstr("one_hot { depth: 1024 }"));
+}
+
+// What each of the texts alone is, and all of them.
+ColumnFormat FormatOfTexts(const std::vector<std::string>& texts, char delim = ',') {
+  FormatCandidates candidates;
+  for (const std::string& text : texts) candidates.Add(text);
+  return candidates.any() ? candidates.Choose(delim) : ColumnFormat();
+}
+
+TEST(FormatCandidatesTest, NumbersOfSeveralCountries) {
+  const auto separators = [](const ColumnFormat& format) {
+    return absl::StrCat(format.number.thousands, "|", format.number.decimal);
+  };
+  EXPECT_EQ(separators(FormatOfTexts({"1,234.50", "7"})), ",|.");
+  EXPECT_EQ(separators(FormatOfTexts({"1.234,50", "0,5"})), ".|,");
+  EXPECT_EQ(separators(FormatOfTexts({"1,5", "2,25"})), "|,");
+  EXPECT_EQ(separators(FormatOfTexts({"1 234,5", "12"})), " |,");
+  EXPECT_EQ(separators(FormatOfTexts({"1'234.5"})), "'|.");
+  EXPECT_EQ(separators(FormatOfTexts({"1,234", "5,678"})), ",|.");
+  EXPECT_EQ(separators(FormatOfTexts({"1,234", "5,678"}, ';')), "|,");
+  EXPECT_EQ(separators(FormatOfTexts({"1,234", "0,678"})), "|,");
+  EXPECT_THAT(FormatOfTexts({"$ 5", "-$6.5", "7 USD"}).number.strip,
+              testing::ElementsAre("$", "USD"));
+  EXPECT_THAT(FormatOfTexts({"5%"}).number.strip, testing::ElementsAre("%"));
+  for (const std::vector<std::string>& texts : std::vector<std::vector<std::string>>{
+           {"1,5", "2.5.3"}, {"1,2,3"}, {"$"}, {"a"}, {"1.5", "-2", "1e3"}, {"?", "NA"}}) {
+    EXPECT_FALSE(FormatOfTexts(texts).is_given()) << texts[0];
+  }
+}
+
+TEST(FormatCandidatesTest, WhatWasAssumedIsSaid) {
+  EXPECT_EQ(FormatOfTexts({"1,234", "5,678"}).assumption,
+            "\",\" in 1,234 is taken for the separator of thousands");
+  EXPECT_EQ(FormatOfTexts({"1,234", "5,678"}, ';').assumption,
+            "\",\" in 1,234 is taken for the decimal point");
+  EXPECT_EQ(FormatOfTexts({"1.234", "12"}).assumption,
+            "\".\" in 1.234 is taken for the decimal point");
+  EXPECT_EQ(FormatOfTexts({"1.234", "12.5"}).assumption, "");
+  EXPECT_EQ(FormatOfTexts({"1,234", "1,234.5"}).assumption, "");
+  EXPECT_EQ(FormatOfTexts({"01/02/2024"}).assumption, "the month is taken to come before the day");
+  EXPECT_EQ(FormatOfTexts({"01/02/2024", "01/31/2024"}).assumption, "");
+}
+
+TEST(FormatCandidatesTest, DatesAndTimes) {
+  for (const auto& [text, format, days] : std::vector<std::tuple<std::string, std::string, double>>{
+           {"1970-01-03", "%Y-%m-%d", 2},
+           {"31.01.1970", "%d.%m.%Y", 30},
+           {"1/31/1970", "%m/%d/%Y", 30},
+           {"31/01/1970", "%d/%m/%Y", 30},
+           {"1970/02/01", "%Y/%m/%d", 31},
+           {"1970-01-02 12:00", "%Y-%m-%d %H:%M", 1.5},
+           {"1970-01-02T06:00:00", "%Y-%m-%dT%H:%M:%E*S", 1.25},
+           {"1970-01-01T06:00:00+06:00", "%Y-%m-%dT%H:%M:%E*S%Ez", 0},
+           {"01.01.1970 18:00", "%d.%m.%Y %H:%M", 0.75}}) {
+    const ColumnFormat found = FormatOfTexts({text});
+    EXPECT_EQ(found.time_format, format) << text;
+    EXPECT_EQ(FormattedValue(text, found), days) << text;
+  }
+  EXPECT_EQ(FormatOfTexts({"2024-01-31", "31.01.2024"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"2024-02-30"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"555-1-2"}).time_format, "");
 }
 
 TEST_F(InitTest, SeveralFilesHaveOneHeader) {

@@ -1,8 +1,10 @@
 """`init`, `train`, `evaluate`: from data that nobody has described to a model that knows it."""
 import csv
+import datetime
 import gzip
 import io
 import json
+import math
 import os
 import random
 import re
@@ -59,10 +61,10 @@ def census(rows):
 
 class InitTest(ProgramTest):
 
-    def run_all(self, kind, *files, output='out', label=None):
+    def run_all(self, kind, *files, output='out', label=None, flags=()):
         """The results of init, train and evaluate, none of which has anything to warn of."""
         results = []
-        flags = [] if label is None else [f'--label={label}']
+        flags = list(flags) if label is None else [f'--label={label}', *flags]
         for arguments in (('init', kind, *files, f'--output={output}', *flags),
                           ('train', f'--config={output}/run.textproto'),
                           ('evaluate', f'--config={output}/run.textproto')):
@@ -80,7 +82,8 @@ class InitTest(ProgramTest):
         self.assertEqual(init, {
             'config': 'out/run.textproto', 'label': 'label', 'classes': 10,
             'features': ['columns_1_64'], 'left_out': [], 'train_examples': 1618,
-            'eval_examples': 179, 'next': 'tpurun train --config=out/run.textproto'})
+            'eval_examples': 179,
+            'next': 'tpurun train_and_evaluate --config=out/run.textproto'})
         self.assertEqual(train['checkpoint'],
                          self.path('out', 'model', f'model.ckpt-{train["global_step"]}'))
         self.assertEqual(evaluated['examples'], 179)
@@ -312,8 +315,9 @@ class InitTest(ProgramTest):
     def test_the_next_command_is_one_for_the_shell(self):
         done = self.succeed('init', 'csv', 'iris/iris_training.csv', "--output=it's here")
         self.assertEqual(self.result(done)['next'],
-                         "tpurun train --config='it'\\''s here/run.textproto'")
-        self.assertTrue(any("Next: tpurun train --config='it" in line for line in done.log))
+                         "tpurun train_and_evaluate --config='it'\\''s here/run.textproto'")
+        self.assertTrue(any("Next: tpurun train_and_evaluate --config='it" in line
+                            for line in done.log))
         # A path with blanks and quotes is one of the configuration too.
         self.succeed('train', "--config=it's here/run.textproto", '--max_steps=10')
 
@@ -329,6 +333,190 @@ class InitTest(ProgramTest):
         init, _, evaluated = self.run_all('tfrecord', 'rgb')
         self.assertEqual(init['features'], ['image', 'kind', 'size'])
         self.assertEqual(evaluated['accuracy'], 1)
+
+    def test_few_examples_end_early_and_many_do_not(self):
+        draw = random.Random(8)
+        # Nothing is to be learned: the loss of what is held out never falls for long.
+        rows = ''.join(f'{draw.random()},{draw.random()},{draw.random()}\n' for _ in range(400))
+        write(self.path('noise.csv'), 'a,b,y\n' + rows)
+        init = self.result(self.succeed('init', 'csv', 'noise.csv', '--output=out'))
+        verb, config = init['next'].split()[1:]
+        self.assertEqual(verb, 'train_and_evaluate')
+        lines = [json.loads(line) for line in self.succeed(verb, config).out.splitlines()]
+        self.assertEqual(lines[-1]['stopped'], 'early')
+        steps = int(re.search(r'max_steps: (\d+)', read(self.path('out/run.textproto')).decode()).group(1))
+        self.assertLess(lines[-1]['global_step'], steps)
+        # train goes on to the end.
+        self.assertEqual(self.result(self.succeed('train', config))['global_step'], steps)
+        write(self.path('many.csv'), 'a,b,y\n' + 28 * rows)
+        many = self.result(self.succeed('init', 'csv', 'many.csv', '--output=many'))
+        self.assertEqual(many['next'], 'tpurun train --config=many/run.textproto')
+        for name in 'run', 'model':
+            text = read(self.path('many', f'{name}.textproto')).decode()
+            self.assertNotRegex(text, 'train_and_evaluate|l2')
+
+    def test_times_and_numbers_as_people_write_them(self):
+        draw = random.Random(9)
+        table = [['day', 'price', 'share', 'income', 'busy']]
+        start = datetime.datetime(2021, 1, 1)
+        for number in range(1200):
+            day = start + datetime.timedelta(days=number)
+            price, income = draw.uniform(-2000, 9000), draw.uniform(0, 2e6)
+            busy = (day.weekday() < 5) != (price > 6000)
+            table.append([day.strftime('%d.%m.%Y'), f'{"-" if price < 0 else ""}$ {abs(price):,.2f}',
+                          f'{draw.uniform(0, 100):.1f}%',
+                          f'{income:,.2f} EUR'.replace(',', ' ').replace('.', ','),
+                          'yes' if busy else 'no'])
+        table[7][1] = table[9][0] = ''
+        write(self.path('shop.csv'), self.csv_text(table))
+        init, _, evaluated = self.run_all('csv', 'shop.csv')
+        self.assertEqual(init['features'], ['price', 'share', 'income', 'day_days', 'day_month',
+                                            'day_day_of_week'])
+        self.assertGreaterEqual(evaluated['accuracy'], 0.9)
+        text = read(self.path('out/run.textproto')).decode()
+        for words in ('strip: "$"', 'thousands: ","', 'decimal: ","', 'strip: "EUR"', 'strip: "%"',
+                      'format: "%d.%m.%Y" epoch: "2021-01-01"', 'part: DAY_OF_WEEK'):
+            self.assertIn(words, text)
+        # Other rows, of years that nobody has seen.
+        new = [table[0], ['05.01.2026', '$ 1,000.00', '3%', '1 000,00 EUR', ''],
+               ['04.01.2026', '$ 1,000.00', '3%', '1 000,00 EUR', '']]
+        write(self.path('new.csv'), self.csv_text([row[:-1] for row in new]))
+        predicted = self.succeed('predict', '--config=out/run.textproto', '--keys=class_ids',
+                                 '--input=new.csv')
+        self.assertEqual([json.loads(line)['class_ids'] for line in predicted.out.splitlines()],
+                         [[1], [0]])  # a Monday and a Sunday
+        write(self.path('wrong.csv'), self.csv_text([table[0], ['2026-01-05', *table[1][1:]]]))
+        done = self.call('evaluate', '--config=out/run.textproto', '--input=wrong.csv')
+        self.assertEqual((done.code, done.messages), (65, [
+            'tpurun: wrong.csv:2: feature "day": want a time of the format "%d.%m.%Y", got '
+            '"2026-01-05"']))
+
+    def csv_text(self, table):
+        text = io.StringIO()
+        csv.writer(text, lineterminator='\n').writerows(table)
+        return text.getvalue()
+
+    def test_what_is_missing_is_told(self):
+        draw = random.Random(10)
+        table = [['x', 'z', 'y']]
+        for _ in range(600):
+            missing = draw.random() < 0.4
+            table.append(['' if missing else f'{draw.gauss(0, 1):.3f}', f'{draw.gauss(0, 1):.3f}',
+                          'ab'[missing]])
+        write(self.path('a.csv'), self.csv_text(table))
+        accuracy = {}
+        for output, flags in ('without', []), ('with', ['--missing_indicator']):
+            init = self.result(self.succeed('init', 'csv', 'a.csv', f'--output={output}', *flags))
+            self.succeed('train', f'--config={output}/run.textproto', '--max_steps=600')
+            accuracy[output] = self.result(self.succeed(
+                'evaluate', f'--config={output}/run.textproto'))['accuracy']
+        self.assertEqual(init['features'], ['x', 'z', 'x_is_missing'])
+        # The mean stands for what is missing: it can hardly be told from other numbers near it.
+        self.assertLess(accuracy['without'], 0.97)
+        self.assertEqual(accuracy['with'], 1)
+
+    def test_ids_and_columns_to_ignore(self):
+        draw = random.Random(11)
+        good = {number for number in range(100, 160) if draw.random() < 0.5}
+        table = [['row', 'shop', 'noise', 'answer', 'y']]
+        for number in range(2000):
+            shop = draw.randrange(100, 160)
+            y = 'yes' if shop in good else 'no'
+            table.append([number, shop, draw.random(), y, y])
+        write(self.path('a.csv'), self.csv_text(table))
+        init, _, evaluated = self.run_all('csv', 'a.csv', flags=['--ids=shop', '--ignore=answer,noise'])
+        self.assertEqual((init['features'], init['left_out']),
+                         (['shop'], ['row', 'noise', 'answer']))
+        self.assertGreaterEqual(evaluated['accuracy'], 0.98)
+        self.assertIn('"noise"', str(self.succeed('init', 'csv', 'a.csv', '--output=noted',
+                                                  '--ignore=noise')))
+        # What is left out by itself stays if it is named.
+        kept = self.result(self.succeed('init', 'csv', 'a.csv', '--output=kept', '--ids=row'))
+        self.assertIn('row', kept['features'])
+        self.assertIn('num_buckets: 1024', read(self.path('kept/run.textproto')).decode())
+        self.succeed('train', '--config=kept/run.textproto', '--max_steps=10')
+        for flags, message in (
+                (['--ids=shopp'], '--ids: no column is called "shopp", did you mean "shop"?'),
+                (['--ids=shop', '--ignore=shop'], '--ids: column "shop" is named by --ignore too'),
+                (['--ignore='], '--ignore: got no name, want COLUMN,...')):
+            done = self.call('init', 'csv', 'a.csv', '--output=none', *flags)
+            self.assertEqual(done.code, 2, str(done))
+            self.assertIn(message, done.messages[0])
+
+    def test_a_series(self):
+        draw = random.Random(12)
+        lines = ['day,place,y,z']
+        start = datetime.date(2020, 1, 1)
+        for number in range(700):
+            lines.append(f'{start + datetime.timedelta(days=number)},here,'
+                         f'{10 + 3 * math.sin(number / 3) + draw.gauss(0, 0.2):.3f},{number % 5}')
+        write(self.path('s.csv'), '\n'.join(lines) + '\n')
+        for model in 'dense', 'lstm':
+            init = self.result(self.succeed(
+                'init', 'series', 's.csv', f'--output={model}', '--label=y', '--window=20',
+                '--horizon=4', f'--model={model}'))
+            # The last 70 rows are predicted, from windows of 20 rows of which 4 later ones are known.
+            self.assertEqual((init['train_examples'], init['eval_examples'], init['label']),
+                             (630 - 20 - 4 + 1, 70, 'y'))
+            self.assertEqual((init['features'], init['left_out']),
+                             (['y', 'z', 'day_day_of_week'], ['place']))
+            verb, config = init['next'].split()[1:]
+            self.succeed(verb, config)
+            evaluated = self.result(self.succeed('evaluate', config))
+            self.assertEqual(evaluated['examples'], 70)
+            self.assertLess(evaluated['mean_absolute_error'], 0.3)
+            text = read(self.path(model, 'run.textproto')).decode()
+            y = [float(line.split(',')[2]) for line in lines[1:631]]
+            found = re.search(r'"y" mean: (\S+) stddev: (\S+) }', text)
+            self.assertAlmostEqual(float(found.group(1)), statistics.fmean(y), places=3)
+            self.assertAlmostEqual(float(found.group(2)), statistics.pstdev(y), places=3)
+            last = json.loads(self.succeed('predict', config).out)['predictions'][0]
+            self.assertLess(abs(last * statistics.pstdev(y) + statistics.fmean(y)
+                                - 10 - 3 * math.sin(703 / 3)), 1.2)
+            of_file = self.succeed('predict', config, '--input=s.csv').out.splitlines()
+            self.assertEqual(len(of_file), 681)
+            self.assertEqual(json.loads(of_file[-1])['predictions'][0], last)
+        # Several labels; a horizon of 1.
+        self.succeed('init', 'series', 's.csv', '--output=two', '--label=y,z')
+        self.succeed('train', '--config=two/run.textproto', '--max_steps=200')
+        both = json.loads(self.succeed('predict', '--config=two/run.textproto').out)
+        self.assertEqual(sorted(both), ['y/predictions', 'z/predictions'])
+
+    def test_json_lines(self):
+        draw = random.Random(13)
+        lines = []
+        for number in range(800):
+            kind, x, v = draw.choice(['a', 'b', 'c']), draw.gauss(5, 2), [draw.random(), draw.random()]
+            row = {'id': f'row {number}', 'when': f'2024-0{1 + number % 9}-{10 + number % 18}',
+                   'user': {'kind': kind, 'age': draw.randint(18, 90)}, 'v': v,
+                   'ok': (kind == 'a') != (v[0] > 0.5), 'grid': [[draw.random()], [draw.random()]]}
+            if draw.random() < 0.9:
+                row['x'] = x
+            lines.append(json.dumps(row))
+        write(self.path('a.jsonl'), '\n'.join(lines) + '\n')
+        init, _, evaluated = self.run_all('jsonl', 'a.jsonl', label='ok',
+                                          flags=['--missing_indicator'])
+        self.assertEqual(init['left_out'], ['id'])
+        self.assertEqual(set(init['features']), {
+            'user_kind', 'user_age', 'v', 'grid', 'x', 'x_is_missing', 'when_days', 'when_day_of_week'})
+        self.assertGreaterEqual(evaluated['accuracy'], 0.95)
+        row = json.loads(lines[0])
+        del row['ok']
+        write(self.path('new.jsonl'), json.dumps(row))
+        predicted = self.succeed('predict', '--config=out/run.textproto', '--input=new.jsonl')
+        self.assertEqual(len(predicted.out.splitlines()), 1)
+        for text, message in (
+                ('{"x": 1', 'bad.jsonl:2: is not JSON at byte'),
+                ('{"ok": 1, "ok": 2}', 'bad.jsonl:2: the key "ok" is given twice in an object'),
+                ('{"o": ' + '[' * 1000, 'bad.jsonl:2: has more than 100 levels of nesting'),
+                ('{"x": 1e999}', 'bad.jsonl:2: is not JSON at byte'),
+                ('[]', 'bad.jsonl:2: want a JSON object, got an array')):
+            write(self.path('bad.jsonl'), lines[0] + '\n' + text + '\n')
+            for call in (('init', 'jsonl', 'bad.jsonl', '--output=bad'),
+                         ('evaluate', '--config=out/run.textproto', '--input=bad.jsonl')):
+                done = self.call(*call)
+                self.assertEqual(done.code, 65, str(done))
+                self.assertIn(message, done.messages[0])
 
     def test_memory_is_bounded(self):
         rows = 600000

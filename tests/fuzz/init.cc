@@ -1,5 +1,6 @@
-// A table that `init` describes. Input: a byte, whether the label is the first column (1, modulo 2)
-// or the last; then the CSV file. What init writes for it is valid, and reads every row of it.
+// A table that `init` describes. Input: a byte, whose lowest bit says that the label is the first
+// column and not the last, the next one that the file is of JSON lines; then the file. What init
+// writes for it is valid, and reads every row of it.
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
 #include "data/init/csv_table.h"
+#include "data/init/json_table.h"
 #include "glog/logging.h"
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
@@ -40,12 +42,13 @@ absl::Status ReadAllRows(const LoadedConfig& config, int64_t rows) {
 }  // namespace
 
 absl::Status FuzzInit(std::string_view bytes) {
-  const bool first = TakeByte(&bytes) % 2 == 1;
+  const uint8_t variant = TakeByte(&bytes);
+  const bool first = (variant & 1) != 0, json = (variant & 2) != 0;
   WriteScratch(kTableName, bytes);
   const std::string path = ScratchPath(kTableName);
-  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv({path}));
+  ASSIGN_OR_RETURN(const InspectedTable table, json ? InspectJson({path}) : InspectCsv({path}));
   const std::string label = !first ? "" : table.titles.empty() ? "column_1" : table.titles[0];
-  ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, label));
+  ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, {.label = label}));
   for (const auto& [name, text] : InitFiles(plan, {.train = {path}, .eval = {path}}))
     WriteScratch(name, text);
   ConfigErrors errors;

@@ -1,0 +1,292 @@
+// model.textproto, as `tpurun init` writes it.
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/init_lines.h"
+#include "cli/init_text.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+using Kind = PlannedFeature::Kind;
+
+// A column of more words is embedded: its ones and zeros become so many numbers.
+constexpr int64_t kMostOneHotWords = 32;
+constexpr int kEmbeddingUnits = 16;
+constexpr int kMostImageBlocks = 5;
+
+class ModelWriter {
+ public:
+  explicit ModelWriter(const InitPlan& plan) : plan_(plan) {
+    int used = 0;
+    for (const PlannedFeature& feature : plan.features) {
+      names_.Take(feature.name);
+      if (!IsUsed(feature)) continue;
+      // What the first layer reads when it does not say.
+      last_ = ++used == 1 ? feature.name : "";
+    }
+  }
+
+  std::string Write() {
+    lines_.Comment(0, "Written by tpurun init; everything in it may be changed.");
+    lines_.Add(0, absl::StrCat("name: \"", ModelKind(), "_",
+                               plan_.is_regression() ? "regressor" : "classifier", "\""));
+    AddTensors();
+    lines_.Blank();
+    if (plan_.is_series()) return WriteSeries();
+    for (const PlannedFeature& feature : plan_.features) {
+      if (feature.is_image()) AddImageLayers(feature);
+      if (feature.kind == Kind::kCategory) AddWordLayers(feature);
+      if (feature.kind == Kind::kNumber || feature.kind == Kind::kIndicator) {
+        inputs_.push_back(feature.shape.size() < 2
+                              ? feature.name
+                              : AddLayer(feature.name + "_flat", "flatten {}", {feature.name}));
+      }
+    }
+    AddDenseLayers();
+    lines_.Blank();
+    AddOptimizer();
+    AddRegularization();
+    return lines_.text();
+  }
+
+ private:
+  const char* ModelKind() const {
+    if (plan_.is_series() && plan_.series.model == PlannedSeries::Model::kLstm) return "rnn";
+    return has_images() ? "cnn" : "dnn";
+  }
+
+  bool has_images() const {
+    for (const PlannedFeature& feature : plan_.features) {
+      if (feature.is_image()) return true;
+    }
+    return false;
+  }
+
+  void AddTensors() {
+    for (const PlannedFeature& feature : plan_.features) {
+      if (!IsUsed(feature)) continue;
+      const bool ids = feature.kind == Kind::kCategory;
+      const std::vector<int64_t> shape =
+          plan_.is_series() ? std::vector<int64_t>{plan_.series.window} : feature.shape;
+      lines_.Add(0, absl::StrCat("feature { name: ", Quote(feature.name),
+                                 ids ? " dtype: INT64" : "", ShapeText(shape), " }"));
+    }
+    for (const PlannedFeature& label : plan_.series.labels) {
+      lines_.Add(0, absl::StrCat("label { name: ", Quote(label.name), " shape: 1 }"));
+    }
+    if (plan_.is_series()) return;
+    const PlannedFeature& label = plan_.label_feature();
+    lines_.Add(0, absl::StrCat("label { name: ", Quote(label.name),
+                               plan_.is_regression() ? "" : " dtype: INT64", " }"));
+  }
+
+  // layer { name: NAME KIND input: INPUT... }; the input is only named where it is not the layer
+  // before. Returns the name.
+  std::string AddLayer(const std::string& wanted, const std::string& kind,
+                       const std::vector<std::string>& inputs, const std::string& comment = "") {
+    const std::string name = names_.Take(wanted);
+    const std::string line = absl::StrCat("layer { name: ", Quote(name), " ", kind);
+    if (inputs.size() > 1) {
+      if (!comment.empty()) lines_.Comment(0, comment);
+      lines_.AddList(0, line + " input: ", QuoteAll(inputs), " }");
+      return last_ = name;
+    }
+    const std::string input =
+        inputs[0] == last_ ? " }" : absl::StrCat(" input: ", Quote(inputs[0]), " }");
+    if (line.size() + input.size() <= kInitColumns) {
+      lines_.Add(0, line + input, comment);
+    } else {
+      lines_.Add(0, line, comment);
+      lines_.Add(2, input.substr(1));
+    }
+    return last_ = name;
+  }
+
+  // ---- of a time series
+
+  std::string WriteSeries() {
+    const bool lstm = plan_.series.model == PlannedSeries::Model::kLstm;
+    for (const PlannedFeature& feature : plan_.features) {
+      if (IsUsed(feature)) AddWindowLayers(feature, lstm);
+    }
+    std::string input = inputs_[0];
+    if (inputs_.size() > 1) input = AddLayer("inputs", "concat {}", inputs_);
+    const PlannedTraining& training = plan_.training;
+    if (lstm) {
+      input = AddLayer("lstm", absl::StrCat("lstm { units: ", training.hidden_units, " }"), {input},
+                       "reads the window row by row");
+    } else {
+      input = AddHidden("hidden_1", training.hidden_units, input);
+    }
+    input = AddDropout(input);
+    if (!lstm) input = AddHidden("hidden_2", training.hidden_units / 2, input);
+    for (const PlannedFeature& label : plan_.series.labels) AddSeriesHead(label, input);
+    lines_.Blank();
+    AddOptimizer();
+    AddRegularization();
+    return lines_.text();
+  }
+
+  // For the LSTM a row of values for each row of the window, else all of them in one.
+  void AddWindowLayers(const PlannedFeature& feature, bool lstm) {
+    std::string layer = feature.name;
+    const bool ids = feature.kind == Kind::kCategory;
+    if (ids) {
+      layer = AddLayer(feature.name + "_one_hot",
+                       absl::StrCat("one_hot { depth: ", feature.ids(), " }"), {layer});
+    }
+    if (lstm && !ids) {
+      layer = AddLayer(feature.name + "_rows",
+                       absl::StrCat("reshape { target_shape: [", plan_.series.window, ", 1] }"),
+                       {layer});
+    } else if (!lstm && ids) {
+      layer = AddLayer(feature.name + "_flat", "flatten {}", {layer});
+    }
+    inputs_.push_back(layer);
+  }
+
+  void AddSeriesHead(const PlannedFeature& label, const std::string& input) {
+    const bool several = plan_.series.labels.size() > 1;
+    const std::string logits =
+        AddLayer(several ? label.name + "_logits" : "logits", "dense { units: 1 }", {input});
+    lines_.Add(
+        0,
+        absl::StrCat("head { ", several ? absl::StrCat("name: ", Quote(label.title), " ") : "",
+                     "regression { logits: ", Quote(logits), " label: ", Quote(label.name), " } }"),
+        "mean squared error");
+  }
+
+  // ---- of other examples
+
+  // Each block halves the image and sees twice as far; the last has about 7x7 left.
+  void AddImageLayers(const PlannedFeature& feature) {
+    std::string input = feature.name;
+    int64_t least = std::min(feature.shape[0], feature.shape[1]);
+    int64_t filters = 32;
+    for (int block = 0; block < kMostImageBlocks; ++block) {
+      if (block > 0 && least < (block < 2 ? 4 : 8)) break;
+      input = AddLayer("conv2d",
+                       absl::StrCat("conv2d { filters: ", filters,
+                                    " kernel_size: 3 padding: SAME activation: RELU }"),
+                       {input});
+      filters = std::min<int64_t>(2 * filters, 128);
+      if (least < 2) break;
+      input = AddLayer("max_pooling2d", "max_pooling2d { pool_size: 2 strides: 2 }", {input});
+      least /= 2;
+    }
+    inputs_.push_back(AddLayer("flatten", "flatten {}", {input}));
+  }
+
+  void AddWordLayers(const PlannedFeature& feature) {
+    const std::string legal = LegalName(feature.name);
+    const std::string base = legal.empty() ? "words" : legal;
+    const int64_t words = feature.ids();
+    std::string layer =
+        AddLayer(base + "_one_hot", absl::StrCat("one_hot { depth: ", words, " }"), {feature.name});
+    if (words > kMostOneHotWords) {
+      layer = AddLayer(base + "_embedding",
+                       absl::StrCat("dense { units: ", kEmbeddingUnits, " use_bias: false }"),
+                       {layer}, absl::StrCat(kEmbeddingUnits, " numbers for each word, learned"));
+    }
+    inputs_.push_back(layer);
+  }
+
+  std::string AddDropout(const std::string& input) {
+    if (plan_.training.dropout == 0) return input;
+    return AddLayer("dropout", absl::StrCat("dropout { rate: ", plan_.training.dropout, " }"),
+                    {input}, "in training: nothing is to rest on few values");
+  }
+
+  std::string AddHidden(const std::string& name, int64_t units, const std::string& input) {
+    return AddLayer(name, absl::StrCat("dense { units: ", units, " activation: RELU }"), {input});
+  }
+
+  void AddDenseLayers() {
+    const PlannedTraining& training = plan_.training;
+    std::string input = inputs_[0];
+    // A scalar becomes one column.
+    const bool one =
+        inputs_.size() == 1 && (input != OneFeature().name || !OneFeature().shape.empty());
+    if (!one) input = AddLayer("inputs", "concat {}", inputs_);
+    if (has_images()) input = AddDropout(input);
+    input = AddHidden("hidden_1", training.hidden_units, input);
+    input = AddDropout(input);
+    if (!has_images()) input = AddHidden("hidden_2", training.hidden_units / 2, input);
+    const int64_t units = plan_.is_regression() ? 1 : std::ssize(plan_.classes);
+    input = AddLayer("logits", absl::StrCat("dense { units: ", units, " }"), {input},
+                     plan_.is_regression() ? "" : "one for each class");
+    AddHead(input);
+  }
+
+  const PlannedFeature& OneFeature() const {
+    for (const PlannedFeature& feature : plan_.features) {
+      if (IsUsed(feature)) return feature;
+    }
+    return plan_.features.front();
+  }
+
+  void AddHead(const std::string& logits) {
+    const std::string label = Quote(plan_.label_feature().name);
+    if (plan_.is_regression()) {
+      lines_.Add(
+          0, absl::StrCat("head { regression { logits: ", Quote(logits), " label: ", label, " } }"),
+          "mean squared error");
+      return;
+    }
+    lines_.Blank();
+    const std::vector<std::string>& names =
+        plan_.class_names.empty() ? plan_.classes : plan_.class_names;
+    if (names.size() <= kMostListedWords && (names != plan_.classes || !AreIds(names))) {
+      std::vector<std::string> texts;
+      for (size_t id = 0; id < names.size(); ++id) {
+        texts.push_back(absl::StrCat(id, " ", Quote(names[id])));
+      }
+      lines_.Comment(0, absl::StrCat("Class ids: ", absl::StrJoin(texts, ", "), "."));
+    }
+    lines_.Add(0, absl::StrCat("head { classification { logits: ", Quote(logits), " label: ", label,
+                               " } }"));
+  }
+
+  static bool AreIds(const std::vector<std::string>& names) {
+    for (size_t id = 0; id < names.size(); ++id) {
+      if (names[id] != absl::StrCat(id)) return false;
+    }
+    return true;
+  }
+
+  void AddOptimizer() {
+    const PlannedTraining& training = plan_.training;
+    lines_.Comment(0, "Small steps at the end: the rate is halved five times.");
+    lines_.Add(0, "optimizer {");
+    lines_.Add(2, "adam {}");
+    lines_.Add(2, "learning_rate {");
+    lines_.Add(4, absl::StrCat("exponential_decay { initial_learning_rate: ",
+                               ShortestText(training.learning_rate),
+                               " decay_steps: ", training.decay_steps, " decay_rate: 0.5 }"));
+    lines_.Add(2, "}");
+    lines_.Add(0, "}");
+  }
+
+  void AddRegularization() {
+    if (plan_.training.l2 == 0) return;
+    lines_.Comment(0, "Small weights: few examples are not to be learned by heart.");
+    lines_.Add(0, absl::StrCat("regularization { l2 { scale: ", plan_.training.l2,
+                               " exclude: \"bias$\" } }"));
+  }
+
+  const InitPlan& plan_;
+  Lines lines_;
+  UniqueNames names_;
+  std::string last_;                 // the layer before, or the only feature
+  std::vector<std::string> inputs_;  // of the dense layers
+};
+
+}  // namespace
+
+std::string ModelText(const InitPlan& plan) { return ModelWriter(plan).Write(); }
+
+}  // namespace tpurun

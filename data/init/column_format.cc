@@ -1,0 +1,220 @@
+#include "data/init/column_format.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
+#include "data/csv.h"
+#include "runtime/base/text.h"
+
+namespace tpurun {
+namespace {
+
+struct Separators {
+  const char* thousands;
+  const char* decimal;
+};
+
+// In the order of preference.
+constexpr Separators kSeparators[] = {
+    {"", "."},  {",", "."},      {"", ","},       {".", ","}, {" ", ","},
+    {" ", "."}, {"\u00a0", ","}, {"\u202f", ","}, {"'", "."}, {"\u2019", "."},
+};
+constexpr size_t kDecimalPoint = 0, kThousandsComma = 1, kDecimalComma = 2, kThousandsPoint = 3;
+
+constexpr const char* kStrips[] = {"%",   "$",   "\u20ac", "\u00a3", "\u00a5", "\u20b9",
+                                   "USD", "EUR", "GBP",    "CHF",    "JPY",    "CNY",
+                                   "INR", "CAD", "AUD",    "R$",     "kr",     "\u00a0"};
+
+constexpr const char* kDateFormats[] = {"%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y"};
+constexpr const char* kClockFormats[] = {"",       " %H:%M",      " %H:%M:%E*S",   " %H:%M:%E*S%Ez",
+                                         "T%H:%M", "T%H:%M:%E*S", "T%H:%M:%E*S%Ez"};
+
+// In the order of preference.
+const std::vector<std::string>& TimeFormats() {
+  static const auto* const kFormats = [] {
+    auto* const formats = new std::vector<std::string>;
+    for (const char* date : kDateFormats) {
+      for (const char* clock : kClockFormats) formats->push_back(absl::StrCat(date, clock));
+    }
+    return formats;
+  }();
+  return *kFormats;
+}
+
+// The formats of kSeparators, with all of kStrips.
+const std::vector<NumberFormat>& NumberFormats() {
+  static const auto* const kFormats = [] {
+    auto* const formats = new std::vector<NumberFormat>;
+    for (const Separators& separators : kSeparators) {
+      formats->push_back({.thousands = separators.thousands,
+                          .decimal = separators.decimal,
+                          .strip = {std::begin(kStrips), std::end(kStrips)}});
+    }
+    return formats;
+  }();
+  return *kFormats;
+}
+
+// Of a number such as -12.345, which most numbers of tables are, the digits before and after the
+// point; nullopt for any other text.
+struct PointNumber {
+  std::string_view whole, fraction;
+};
+std::optional<PointNumber> PointNumberOf(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  const size_t point = text.find('.');
+  if (point == std::string_view::npos || point == 0) return std::nullopt;
+  const PointNumber number = {text.substr(0, point), text.substr(point + 1)};
+  for (const std::string_view digits : {number.whole, number.fraction}) {
+    if (!std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit)) return std::nullopt;
+  }
+  return number;
+}
+
+std::optional<absl::Time> TimeOf(std::string_view text, const std::string& format) {
+  absl::Time time;
+  std::string unused;
+  if (!absl::ParseTime(format, ToAbsl(text), &time, &unused)) return std::nullopt;
+  // Fewer digits of a year are other numbers.
+  const int64_t year = absl::ToCivilYear(time, absl::UTCTimeZone()).year();
+  if (year < 1000 || year > 9999) return std::nullopt;
+  return time;
+}
+
+std::optional<double> NumberIn(std::string_view text, const NumberFormat& format) {
+  std::string scratch;
+  const std::optional<std::string_view> plain = PlainNumber(text, format, &scratch);
+  if (!plain.has_value()) return std::nullopt;
+  const std::optional<float> value = ParseFloat(*plain);
+  if (!value.has_value() || !std::isfinite(*value)) return std::nullopt;
+  return ParseDouble(*plain);
+}
+
+}  // namespace
+
+FormatCandidates::FormatCandidates()
+    : times_((uint64_t{1} << TimeFormats().size()) - 1),
+      numbers_((uint32_t{1} << std::size(kSeparators)) - 1) {}
+
+void FormatCandidates::Add(std::string_view text) {
+  if (times_ == 0 && numbers_ == 0) return;
+  if (std::find(kMissingTexts.begin(), kMissingTexts.end(), text) != kMissingTexts.end()) return;
+  ++texts_;
+  text = StripBlanks(text);
+  if (std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) {
+    times_ = 0;  // any format of numbers has it
+    return;
+  }
+  if (const std::optional<PointNumber> number = PointNumberOf(text)) {
+    times_ = 0;
+    return AddPointNumber(text, number->whole, number->fraction);
+  }
+  constexpr size_t kLongestTime = 40;
+  if (times_ != 0 && (text.size() > kLongestTime || !absl::ascii_isdigit(text.front()))) times_ = 0;
+  for (uint64_t left = times_; left != 0; left &= left - 1) {
+    const int format = std::countr_zero(left);
+    if (!TimeOf(text, TimeFormats()[format])) times_ &= ~(uint64_t{1} << format);
+  }
+  AddNumber(text);
+}
+
+void FormatCandidates::AddPointNumber(std::string_view text, std::string_view whole,
+                                      std::string_view fraction) {
+  uint32_t fits = 0;
+  for (size_t format = 0; format < std::size(kSeparators); ++format) {
+    if (NumberFormats()[format].decimal == ".") fits |= uint32_t{1} << format;
+  }
+  // "1.234" is also 1234 with a separator of thousands.
+  if (fraction.size() == 3 && whole.size() <= 3 && whole.front() != '0') {
+    fits |= uint32_t{1} << kThousandsPoint;
+    if (HasNumber(kThousandsPoint) && grouped_.empty()) grouped_ = text;
+  }
+  numbers_ &= fits;
+}
+
+void FormatCandidates::AddNumber(std::string_view text) {
+  std::optional<double> first;
+  for (size_t format = 0; format < std::size(kSeparators); ++format) {
+    if (!HasNumber(format)) continue;
+    const std::optional<double> value = NumberIn(text, NumberFormats()[format]);
+    if (!value.has_value()) {
+      numbers_ &= ~(uint32_t{1} << format);
+    } else if (!first.has_value()) {
+      first = value;
+    } else if (*value != *first && grouped_.empty()) {
+      grouped_ = text;
+    }
+  }
+  if (numbers_ == 0) return;
+  for (size_t i = 0; i < std::size(kStrips); ++i) {
+    if (text.find(kStrips[i]) != std::string_view::npos) strips_ |= uint32_t{1} << i;
+  }
+}
+
+ColumnFormat FormatCandidates::Choose(char delim) const {
+  ColumnFormat format;
+  if (times_ != 0) {
+    format.time_format = TimeFormats()[std::countr_zero(times_)];
+    if (std::popcount(times_) > 1 && format.time_format.starts_with("%m/%d/%Y")) {
+      format.assumption = "the month is taken to come before the day";
+    }
+    return format;
+  }
+  size_t chosen = std::countr_zero(numbers_);
+  const auto choose = [&](size_t one, size_t other) {
+    if (!HasNumber(one) || !HasNumber(other) || grouped_.empty()) return;
+    // Where commas are decimal, semicolons separate the columns.
+    chosen = delim == ';' ? std::max(one, other) : std::min(one, other);
+    const char* const separator = one == kDecimalPoint ? "." : ",";
+    const bool is_decimal = (chosen == kDecimalPoint) || (chosen == kDecimalComma);
+    format.assumption = absl::StrCat(Quote(separator), " in ", grouped_, " is taken for the ",
+                                     is_decimal ? "decimal point" : "separator of thousands");
+  };
+  choose(kThousandsComma, kDecimalComma);
+  choose(kDecimalPoint, kThousandsPoint);
+  format.number.thousands = kSeparators[chosen].thousands;
+  format.number.decimal = kSeparators[chosen].decimal;
+  for (size_t i = 0; i < std::size(kStrips); ++i) {
+    if ((strips_ >> i & 1) != 0) format.number.strip.push_back(kStrips[i]);
+  }
+  return format;
+}
+
+std::optional<double> FormattedValue(std::string_view text, const ColumnFormat& format) {
+  if (!format.is_time()) return NumberIn(text, format.number);
+  const std::optional<absl::Time> time = TimeOf(StripBlanks(text), format.time_format);
+  if (!time.has_value()) return std::nullopt;
+  return absl::FDivDuration(*time - absl::UnixEpoch(), absl::Hours(24));
+}
+
+std::string FormatValue(double value, const ColumnFormat& format) {
+  if (!format.is_time()) {
+    return absl::StrReplaceAll(ShortestText(static_cast<float>(value)),
+                               {{".", format.number.decimal}});
+  }
+  const absl::Time time = absl::UnixEpoch() + absl::Seconds(std::llround(value * 86400));
+  return absl::FormatTime(format.time_format, time, absl::UTCTimeZone());
+}
+
+void AddFormattedText(std::string_view field, bool held_out, const std::string& where,
+                      FormattedColumn* column) {
+  const auto place = [&where] { return where; };
+  if (field.empty()) return column->values.AddMissing(place);
+  const std::optional<double> value = FormattedValue(field, column->format);
+  if (!value.has_value()) return column->values.AddText(field, held_out, place);
+  const bool is_time = column->format.is_time();
+  column->values.AddNumber(*value, *value == std::floor(*value) && !is_time, field, held_out);
+  if (!is_time) return;
+  const double hour = std::floor((*value - std::floor(*value)) * 24 + 1e-9);
+  column->hours |= uint32_t{1} << static_cast<int>(std::min(hour, 23.0));
+}
+
+}  // namespace tpurun
