@@ -1,0 +1,181 @@
+"""What `tpurun init` makes of small tables and of a time series, beside models of scikit-learn.
+
+Both learn from the same rows and are asked about the same others: those of a fold, of which tpurun
+holds out every tenth to end its training, and scikit-learn does not see these either. A score is the
+mean over the folds, and there is one for each seed, which also draws the folds. The test prints
+
+    data set   tpurun mean and spread over the seeds   scikit-learn mean and spread
+
+and fails where tpurun is worse by more than the larger spread. A spread is the largest score less the
+smallest one."""
+import csv
+import os
+import re
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+from sklearn import datasets
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.model_selection import KFold
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from examples import run
+
+SEEDS = (1, 2, 3)
+FOLDS = 5
+TABLES = {'diabetes': datasets.load_diabetes, 'breast_cancer': datasets.load_breast_cancer,
+          'wine': datasets.load_wine, 'iris': datasets.load_iris, 'digits': datasets.load_digits}
+CLASSIFIERS = {
+    'LogisticRegression': lambda seed: LogisticRegression(max_iter=1000),
+    'MLPClassifier': lambda seed: MLPClassifier(random_state=seed, max_iter=500),
+}
+REGRESSORS = {
+    'Ridge': lambda seed: Ridge(),
+    'MLPRegressor': lambda seed: MLPRegressor(random_state=seed, max_iter=500),
+}
+# The diabetes data come scaled to stddev 0.05. With stddev 1 the penalty of Ridge is a far smaller one.
+SHOWN = {'StandardScaler, Ridge': lambda seed: make_pipeline(StandardScaler(), Ridge())}
+
+
+def write_table(path, titles, rows):
+    with open(path, 'w', encoding='utf-8', newline='') as file:
+        csv.writer(file, lineterminator='\n').writerows([titles, *rows])
+
+
+def trained(kind, path, output, seed, *flags):
+    """The --config of what init wrote for a file, trained by the command that it printed."""
+    init, = run('init', kind, path, f'--output={output}', *flags)
+    _, verb, config = init['next'].split()
+    run(verb, config, f'--tf_random_seed={seed}', '--quiet')
+    return config
+
+
+def in_own_unit(config, predictions):
+    """Of the label: the configuration says how where it normalizes the label."""
+    with open(config.removeprefix('--config='), encoding='utf-8') as file:
+        words = ' '.join(file.read().replace('#', ' ').split())
+    found = re.search(r'value = prediction \* (\S+) \+ (\S+)\. ', words)
+    stddev, mean = map(float, found.groups()) if found else (1, 0)
+    return np.array(predictions) * stddev + mean
+
+
+def table_score(folder, x, y, train, test, seed):
+    titles = [*(f'feature{i}_' for i in range(x.shape[1])), 'label']
+    for name, rows in ('train.csv', train), ('test.csv', test):
+        write_table(os.path.join(folder, name), titles,
+                    [[*map(float, x[i]), y[i].item()] for i in rows])
+    config = trained('csv', os.path.join(folder, 'train.csv'), os.path.join(folder, 'out'), seed)
+    test_file = '--input=' + os.path.join(folder, 'test.csv')
+    if y.dtype.kind == 'f':
+        rows = run('predict', config, test_file)
+        return r2_score(y[test], in_own_unit(config, [row['predictions'][0] for row in rows]))
+    return run('evaluate', config, test_file)[0]['accuracy']
+
+
+def spread(scores):
+    return max(scores) - min(scores)
+
+
+class Comparison:
+    """Lines of the table, and what is wrong with them."""
+
+    def __init__(self):
+        self.lines, self.failures = [], []
+
+    def add(self, title, ours, name, theirs, higher_is_better=True, only_shown=False):
+        sign = 1 if higher_is_better else -1
+        worse = sign * (np.mean(theirs) - np.mean(ours))
+        allowed = max(spread(ours), spread(theirs))
+        self.lines.append(f'{title:22} {np.mean(ours):8.4f} {spread(ours):7.4f}   {name:24} '
+                          f'{np.mean(theirs):8.4f} {spread(theirs):7.4f}')
+        if worse > allowed and not only_shown:
+            self.failures.append(f'{title}: worse than {name} by {worse:.4f}, want {allowed:.4f} at most')
+
+    def finish(self, test):
+        print(f'\n{"data set":22} {"tpurun":>8} {"spread":>7}   {"scikit-learn":24} {"":8} {"spread":>7}')
+        print('\n'.join(self.lines))
+        test.assertEqual(self.failures, [])
+
+
+class ScikitLearnTest(unittest.TestCase):
+
+    def setUp(self):
+        warnings.simplefilter('ignore', ConvergenceWarning)
+
+    def test_small_tables(self):
+        comparison = Comparison()
+        for name, load in TABLES.items():
+            x, y = load(return_X_y=True)
+            is_regression = y.dtype.kind == 'f'
+            models = {**REGRESSORS, **SHOWN} if is_regression else CLASSIFIERS
+            ours, theirs = [], {model: [] for model in models}
+            for seed in SEEDS:
+                scores, their_scores = [], {model: [] for model in models}
+                for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(x):
+                    with tempfile.TemporaryDirectory() as folder:
+                        scores.append(table_score(folder, x, y, train, test, seed))
+                    seen = train[np.arange(len(train)) % 10 != 9]
+                    for model, make in models.items():
+                        made = make(seed) if is_regression else make_pipeline(
+                            StandardScaler(), make(seed))
+                        their_scores[model].append(made.fit(x[seen], y[seen]).score(x[test], y[test]))
+                ours.append(np.mean(scores))
+                for model, values in their_scores.items():
+                    theirs[model].append(np.mean(values))
+            for model, values in theirs.items():
+                comparison.add(f'{name} {"R2" if is_regression else "accuracy"}', ours, model, values,
+                               only_shown=model in SHOWN)
+            if name == 'diabetes':
+                # Ridge on every tenth row reaches this.
+                self.assertGreaterEqual(np.mean(ours), 0.34)
+        comparison.finish(self)
+
+    def test_a_noisy_sine(self):
+        comparison = Comparison()
+        rows, window, horizon = 1000, 24, 3
+        for kind in 'dense', 'lstm':
+            ours, theirs = [], {model: [] for model in REGRESSORS}
+            for seed in SEEDS:
+                draw = np.random.RandomState(seed)
+                y = (3 + np.sin(2 * np.pi * np.arange(rows) / 20)
+                     + 0.2 * draw.normal(size=rows)).astype(np.float32)
+                with tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, 'sine.csv')
+                    write_table(path, ['y'], [[value] for value in y])
+                    config = trained('series', path, os.path.join(folder, 'out'), seed,
+                                     f'--window={window}', f'--horizon={horizon}', f'--model={kind}')
+                    evaluated, = run('evaluate', config)
+                    self.assertEqual(evaluated['examples'], rows // 10)
+                    unit = np.diff(in_own_unit(config, [0, 1]))[0]
+                    ours.append(evaluated['mean_absolute_error'] * unit)
+                    self.check_forecasts(config, path, y)
+                x = np.lib.stride_tricks.sliding_window_view(y, window)[:-horizon]
+                label = y[window + horizon - 1:]
+                train = len(label) - rows // 10
+                for model, make in REGRESSORS.items():
+                    made = make_pipeline(StandardScaler(), make(seed)).fit(x[:train], label[:train])
+                    theirs[model].append(mean_absolute_error(label[train:], made.predict(x[train:])))
+            for model, values in theirs.items():
+                # The noise alone has a mean absolute deviation of 0.16.
+                comparison.add(f'sine {kind} MAE', ours, model, values, higher_is_better=False)
+        comparison.finish(self)
+
+    def check_forecasts(self, config, path, y):
+        """predict knows what comes after the last row, and so does it for a file of its own."""
+        last, = run('predict', config)
+        value = in_own_unit(config, last['predictions'])[0]
+        want = 3 + np.sin(2 * np.pi * (len(y) + 2) / 20)
+        self.assertLess(abs(value - want), 0.5)
+        of_file = run('predict', config, f'--input={path}')
+        self.assertEqual(len(of_file), len(y) - 23)
+        self.assertEqual(of_file[-1], last)
+
+
+if __name__ == '__main__':
+    unittest.main()
