@@ -139,8 +139,8 @@ std::span<const Verb> Verbs() {
                  {.name = "checkpoint",
                   .type = Flag::Type::kPath,
                   .value_name = "PREFIX|best",
-                  .help = "instead of the latest in model_dir; best: the best one that "
-                          "train_and_evaluate has found"},
+                  .help =
+                      "instead of the latest in model_dir; best: the best of train_and_evaluate"},
                  {.name = "allow_untrained",
                   .type = Flag::Type::kBool,
                   .help = "without a checkpoint take fresh variables, as TPUEstimator does"},
@@ -181,14 +181,14 @@ std::span<const Verb> Verbs() {
                  {.name = "max_wait_ms",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
-                  .help = "pad and run a batch that is not full N milliseconds after its first "
-                          "row; 0: at once; default wait for the rows or the end",
+                  .help = "run a batch that is not full N ms after its first row; 0: at once "
+                          "(default: wait)",
                   .sets = "predict.max_wait_ms"},
                  {.name = "checkpoint",
                   .type = Flag::Type::kPath,
                   .value_name = "PREFIX|best",
-                  .help = "instead of the latest in model_dir; best: the best one that "
-                          "train_and_evaluate has found"},
+                  .help =
+                      "instead of the latest in model_dir; best: the best of train_and_evaluate"},
                  {.name = "allow_untrained",
                   .type = Flag::Type::kBool,
                   .help = "without a checkpoint take fresh variables, as TPUEstimator does"},
@@ -221,8 +221,8 @@ std::span<const Verb> Verbs() {
                  {.name = "checkpoint",
                   .type = Flag::Type::kPath,
                   .value_name = "PREFIX|best",
-                  .help = "instead of the latest in model_dir; best: the best one that "
-                          "train_and_evaluate has found"}},
+                  .help =
+                      "instead of the latest in model_dir; best: the best of train_and_evaluate"}},
        .takes_config = true,
        .runs = true,
        .run = ExportCommand},
@@ -543,9 +543,8 @@ std::span<const Verb> Verbs() {
                   .help = "curves and table on standard output"},
                  {.name = "format",
                   .value_name = kTextOrJson,
-                  .help =
-                      "json: the final and best metrics of the runs and the hyperparameters that "
-                      "differ, as one object on standard output; text: as --text"},
+                  .help = "json: metrics and hyperparameters, one object on standard output; text: "
+                          "as --text"},
                  {.name = "sort_by",
                   .value_name = "METRIC",
                   .help = "the best run first, by a metric such as loss or eval/accuracy"},
