@@ -14,6 +14,7 @@
 #include "data/csv.h"
 #include "data/csv_rows.h"
 #include "data/line_reader.h"
+#include "data/transforms/check_json.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -203,6 +204,10 @@ class TableInspector {
     ASSIGN_OR_RETURN(std::vector<std::string> lines, FirstLines(file, kSampleLines));
     if (lines.empty()) return absl::DataLossError(absl::StrCat(file, ":1: no data rows"));
     RETURN_IF_ERROR(Annotate(CheckLineEnds(lines.front()), absl::StrCat(file, ":1")));
+    if (WrongJson(lines.front()).empty()) {
+      return absl::DataLossError(
+          absl::StrCat(file, ":1: is a JSON object: init jsonl reads JSON lines"));
+    }
     first_line_ = lines.front();
     if (lines.front().starts_with(kByteOrderMark)) lines.front().erase(0, kByteOrderMark.size());
     table_.delim = GuessDelimiter(lines.front());
