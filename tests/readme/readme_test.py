@@ -95,6 +95,17 @@ class PageTest(unittest.TestCase):
         self.assertRegex(output, r'digits\.png: 32 rows of feature "image" FLOAT32 \[8,8,1\], shown as 128x128 pixels')
         self.assertRegex(output, r"(?m)^\[1,1,\d\]$")
 
+    def test_cookbook(self):
+        text = open("cli/manual/cookbook.md").read()
+        self.assertEqual(re.findall(r"^## (\d+)\. ", text, re.MULTILINE), [str(i) for i in range(1, 16)])
+        output = self.output_of("cli/manual/cookbook.md")
+        # Weights of classes find the rare class.
+        self.assertIn('"recall_of_2":0}', output)
+        self.assertIn('"recall_of_2":1}', output)
+        self.assertIn('{"text":"A superb case!","class_ids":[1]}\n{"text":"Dull and flimsy.","class_ids":[0]}', output)
+        tuned = re.search(r'{"examples":299,"accuracy":(\S+)}', output)
+        self.assertGreaterEqual(float(tuned.group(1)), 0.9)
+
     def test_model_dir(self):
         self.assertIn("int64", self.output_of("cli/manual/model_dir.md"))
 
