@@ -60,7 +60,7 @@ constexpr HelpSynonym kSynonyms[] = {
     {"gradient_clipping clipping clip", "clip_by_global_norm clip_by_norm clip_by_value"},
     {"hyperparameter hparams tuning sweep grid_search tuner", "sweeps set report"},
     {"image jpeg png picture mnist cifar", "convert decode_raw init inspect"},
-    {"class_names classes labels vocabulary string_label", "label_vocabulary lookup"},
+    {"class_names string_label", "label_vocabulary lookup"},
     {"imbalanced oversample oversampling undersampling",
      "class_weight pos_weight rejection_resample sample_from_datasets"},
     {"inference prediction streaming latency", "predict keys export max_wait_ms"},

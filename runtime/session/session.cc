@@ -90,13 +90,15 @@ RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
   args.infeed = program_.infeed.empty() ? nullptr : &infeed.ring();
   args.outfeed = outfeed == nullptr ? nullptr : &outfeed->ring();
   const auto start = std::chrono::steady_clock::now();
-  auto next_line = start + kLinePeriod;
   const auto caller = std::move(args.heartbeat);
+  // A caller may ask more often than the log is to have lines.
+  const auto line_period = caller ? std::chrono::milliseconds(kLinePeriod) : args.heartbeat_period;
+  auto next_line = start + line_period;
   args.heartbeat = [&](int64_t steps) {
     if (caller) caller(steps);
     const auto now = std::chrono::steady_clock::now();
     if (now < next_line) return;
-    next_line = now + kLinePeriod;
+    next_line += line_period;
     const std::chrono::duration<double> elapsed = now - start;
     LOG(INFO) << HeartbeatText(args, steps, elapsed.count());
   };

@@ -204,8 +204,7 @@ TEST(WhyRefusedTest, FollowsFromTheRules) {
                            "transformation_func.name"}) {
     EXPECT_EQ(why(path, nullptr), "") << path;
   }
-  for (const char* path :
-       {"protocol", "tpu_config.tpu_job_name", "model.optimizer.ftrl", "model.head.multi_label"}) {
+  for (const char* path : {"protocol", "tpu_config.tpu_job_name", "model.optimizer.ftrl"}) {
     EXPECT_NE(why(path, nullptr), "") << path;
   }
   const google::protobuf::FieldDescriptor& adam = field("model.optimizer.adam");
@@ -239,8 +238,7 @@ TEST(HelpTopicsTest, SaysWhyAFieldIsRefused) {
   EXPECT_THAT(Page("mean_squared_error"),
               HasSubstr("  logits: string  (not of mean_squared_error)\n"));
   EXPECT_THAT(Page("adam"), HasSubstr("  weight_decay_rate: float = 0  (only of adamw)\n"));
-  EXPECT_THAT(Page("classification"),
-              HasSubstr("  label_vocabulary: repeated string  (not supported yet)\n"));
+  EXPECT_THAT(Page("classification"), HasSubstr("  label_vocabulary: repeated string\n"));
   EXPECT_THAT(Page("TPUConfig"), HasSubstr("  tpu_job_name: string  (never)\n"));
   EXPECT_THAT(Entry(Page("TPUConfig"), "num_cores_per_replica"), HasSubstr("Takes 1: model"));
 }

@@ -389,8 +389,13 @@ class ModelInTf:
         if spec.loss is not None:
             self.losses[prefix[:-1] or 'classification'] = spec.loss
         if self.mode == 'EVAL':
-            self.metrics |= {prefix + key: spec.eval_metric_ops[key]
-                             for key in ('accuracy', *BINARY_METRICS)}
+            labels, logistic = self.tensors[args.get('label')], spec.predictions['logistic']
+            weights = weights_like(self.tensors.get(args.get('weights')), logistic)
+            # As tf.estimator.BinaryClassHead: the older head takes trapezoids, and warns of them.
+            of_head = {**spec.eval_metric_ops, 'auc_precision_recall': auc(
+                tf.reshape(labels, tf.shape(logistic)), logistic, weights * tf.ones(tf.shape(logistic)),
+                {'curve': 'PR'})}
+            self.metrics |= {prefix + key: of_head[key] for key in ('accuracy', *BINARY_METRICS)}
         if self.mode != 'TRAIN':
             told = spec.predictions
             self.predictions |= {prefix + 'class_ids': told['class_ids'],

@@ -107,7 +107,7 @@ TEST_P(ExactEvaluationTest, NeitherTheBatchNorTheWorkersChangeABit) {
       EXPECT_EQ(result->metrics, first) << "batch " << batch << ", " << workers << " workers";
     }
   }
-  ASSERT_EQ(first.size(), 8u);
+  ASSERT_EQ(first.size(), 9u);
   EXPECT_GT(first[0].second.values[0], 0.5);
   EXPECT_NEAR(first[2].second.values[0], 0.5, 0.01);
   // Weights uniform in [-0.25, 0.75), negative ones 0: 0.28125 a row.

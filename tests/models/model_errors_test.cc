@@ -119,11 +119,34 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
            8,
            R"(head { classification { logits: "logits" label: "Species" label_smoothing: 1 } })"),
        "model.textproto:8:59: head 0: label_smoothing must be in [0, 1), got 1"},
-      {"a head that is not supported", IrisWith(8, "head { multi_label {} }\nhead {}"),
-       "model.textproto:8:8: head 0: head kind multi_label is not supported yet, want one of: "
-       "classification, regression, sequence\n"
+      {"heads of nothing and of no kind", IrisWith(8, "head { multi_label {} }\nhead {}"),
+       "model.textproto:8:8: head 0: logits is missing\n"
+       "model.textproto:8:8: head 0: label is missing\n"
        "model.textproto:9:1: head 1: no kind of head is given, want one of: classification, "
-       "regression, sequence"},
+       "multi_label, regression, sequence"},
+      {"names and weights of classes", IrisWith(8, R"(head { classification {
+  logits: "logits" label: "Species" label_vocabulary: ["a", "b", "a"] class_weight: [1, -1] pos_weight: 2 } })"),
+       "model.textproto:9:37: head 0: the name \"a\" is there already, for class 0\n"
+       "model.textproto:9:74: head 0: class_weight: got 2 values, want 3, one for each class\n"
+       "model.textproto:9:89: head 0: class_weight must be >= 0, got -1\n"
+       "model.textproto:9:97: head 0: pos_weight is for one logit; with a logit for each class use "
+       "class_weight"},
+      {"a label in another unit", R"(feature { name: "x" shape: 2 }
+label { name: "y" shape: 2 }
+layer { name: "z" dense { units: 2 } input: "x" }
+head { regression { logits: "z" label: "y" label_mean: [1, 2, 3] label_stddev: 0 } })",
+       "model.textproto:4:44: head 0: label_mean: got 3 values, want one, or 2, one for each "
+       "column\n"
+       "model.textproto:4:66: head 0: label_stddev must be > 0, got 0"},
+      {"a loss that is no number", R"(feature { name: "x" shape: 2 }
+layer { name: "z" dense { units: 2 } input: "x" }
+loss { name: "l" mean_squared_error { labels: "x" predictions: "z" } reduction: NONE }
+loss { name: "s" sigmoid_cross_entropy { labels: "x" logits: "z" pos_weight: [1, 2, 3] } }
+optimizer { gradient_descent {} learning_rate { constant: 1 } loss: "l" })",
+       "model.textproto:4:66: loss 1 \"s\": pos_weight: got 3 values, want one, or 2, one for each "
+       "index of the last dimension of logits f32[N,2]\n"
+       "model.textproto:5:63: optimizer 0: the loss \"l\" has reduction: NONE, and only one number "
+       "can be minimized"},
       {"a sequence head of examples",
        IrisWith(8, R"(head { sequence { logits: "logits" label: "Species" label_smoothing: 2 } }
 head { name: "b" sequence {} })"),
@@ -154,14 +177,8 @@ head { name: "e" sequence { logits: "z" label: "y" label_smoothing: 1 } })",
        "model.textproto:11:52: head 4 \"e\": label_smoothing must be in [0, 1), got 1"},
       {"two heads", IrisWith(8, R"(head { classification { logits: "logits" label: "Species" } }
 head { classification { logits: "logits" label: "Species" } })"),
-       "model.textproto:9:1: head 1: there is a metric \"accuracy\" already, from head 0; give one "
-       "of them another name\n"
-       "model.textproto:9:1: head 1: there is a prediction \"class_ids\" already, from head 0; "
-       "give one of them another name\n"
-       "model.textproto:9:1: head 1: there is a prediction \"probabilities\" already, from head 0; "
-       "give one of them another name\n"
-       "model.textproto:9:1: head 1: there is a prediction \"logits\" already, from head 0; give "
-       "one of them another name"},
+       "model.textproto:9:1: head 1: it has no name, and head 0 is a classification without a name "
+       "too; give one of them a name"},
       {"losses", R"(feature { name: "x" shape: 2 }
 label { name: "y" }
 loss { name: "a" softmax_cross_entropy {} }
@@ -222,8 +239,6 @@ eval_metric { name: "loss" mean { values: "logits" } }
 eval_metric { name: "auc" auc {} }
 eval_metric { name: "k" accuracy { labels: "logits" predictions: "logits" k: 5 } }
 eval_metric { mean { values: "logit" } })"),
-       "model.textproto:10:1: eval_metric 0 \"accuracy\": there is a metric \"accuracy\" already, "
-       "from head 0; give one of them another name\n"
        "model.textproto:11:15: eval_metric 1 \"loss\": the name \"loss\" is reserved; choose "
        "another\n"
        "model.textproto:12:27: eval_metric 2 \"auc\": labels is missing\n"

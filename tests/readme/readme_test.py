@@ -38,7 +38,7 @@ class PageTest(unittest.TestCase):
                 file.write(text)
             os.chmod(stub, 0o755)
         shutil.copytree("models/zoo", os.path.join(self.folder, "models/zoo"))
-        for example in ("testdata/digits", "testdata/iris"):
+        for example in ("testdata/digits", "testdata/iris", "testdata/reviews"):
             shutil.copytree(example, os.path.join(self.folder, example))
             config = os.path.join(self.folder, example, "run.textproto")
             text = open(config).read()
