@@ -6,7 +6,7 @@ import sys
 
 sys.path.append(os.path.abspath('tests/e2e'))
 
-from program import call
+from program import BINARY, call
 
 TRAINING_CSV = os.path.abspath('testdata/iris/iris_training.csv')
 TEST_CSV = os.path.abspath('testdata/iris/iris_test.csv')

@@ -25,6 +25,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from comparison import Comparison
 from examples import run
 
 SEEDS = (1, 2, 3)
@@ -78,38 +79,13 @@ def table_score(folder, x, y, train, test, seed):
     return run('evaluate', config, test_file)[0]['accuracy']
 
 
-def spread(scores):
-    return max(scores) - min(scores)
-
-
-class Comparison:
-    """Lines of the table, and what is wrong with them."""
-
-    def __init__(self):
-        self.lines, self.failures = [], []
-
-    def add(self, title, ours, name, theirs, higher_is_better=True, only_shown=False):
-        sign = 1 if higher_is_better else -1
-        worse = sign * (np.mean(theirs) - np.mean(ours))
-        allowed = max(spread(ours), spread(theirs))
-        self.lines.append(f'{title:22} {np.mean(ours):8.4f} {spread(ours):7.4f}   {name:24} '
-                          f'{np.mean(theirs):8.4f} {spread(theirs):7.4f}')
-        if worse > allowed and not only_shown:
-            self.failures.append(f'{title}: worse than {name} by {worse:.4f}, want {allowed:.4f} at most')
-
-    def finish(self, test):
-        print(f'\n{"data set":22} {"tpurun":>8} {"spread":>7}   {"scikit-learn":24} {"":8} {"spread":>7}')
-        print('\n'.join(self.lines))
-        test.assertEqual(self.failures, [])
-
-
 class ScikitLearnTest(unittest.TestCase):
 
     def setUp(self):
         warnings.simplefilter('ignore', ConvergenceWarning)
 
     def test_small_tables(self):
-        comparison = Comparison()
+        comparison = Comparison('data set')
         for name, load in TABLES.items():
             x, y = load(return_X_y=True)
             is_regression = y.dtype.kind == 'f'
@@ -137,7 +113,7 @@ class ScikitLearnTest(unittest.TestCase):
         comparison.finish(self)
 
     def test_a_noisy_sine(self):
-        comparison = Comparison()
+        comparison = Comparison('data set')
         rows, window, horizon = 1000, 24, 3
         for kind in 'dense', 'lstm':
             ours, theirs = [], {model: [] for model in REGRESSORS}
