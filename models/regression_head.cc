@@ -13,7 +13,7 @@ namespace {
 
 // y = z stddev + mean.
 struct LabelScale {
-  Value mean, stddev;  // in the shape of the logits; invalid: 0, 1
+  Value mean, stddev;  // of each column, or scalars for logits (N); invalid: 0, 1
 
   Value ToLabel(GraphBuilder& b, Value logits) const {
     const Value scaled = stddev.valid() ? Mul(b, logits, stddev) : logits;
@@ -29,14 +29,12 @@ LabelScale ScaleOf(const HeadCall& call, const proto::RegressionHead& args) {
   GraphBuilder& b = call.m.b;
   const std::vector<int64_t> dims = b.shape(call.logits).dims;
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
-  const auto spread = [&](const std::string& field,
-                          const google::protobuf::RepeatedField<float>& values) {
+  const auto scale = [&](const std::string& field,
+                         const google::protobuf::RepeatedField<float>& values) {
     const Value row = PerClass(call, field, values, last == 0 ? 1 : dims[last], "column");
-    if (!row.valid()) return row;
-    return last == 0 ? Broadcast(b, Reshape(b, row, {}), dims, {})
-                     : Broadcast(b, row, dims, {last});
+    return row.valid() && last == 0 ? Reshape(b, row, {}) : row;
   };
-  return {spread("label_mean", args.label_mean()), spread("label_stddev", args.label_stddev())};
+  return {scale("label_mean", args.label_mean()), scale("label_stddev", args.label_stddev())};
 }
 
 void AddRegressionMetrics(const HeadCall& call, const LossTerm& loss, Value predictions) {
