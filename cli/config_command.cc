@@ -14,6 +14,7 @@ absl::Status ConfigCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const LoadedConfig config, LoadSoundConfig(options));
   ConfigErrors warnings;
   WarnOfConfig(config.run, config.run.has_train(), /*alternates=*/false, warnings);
+  WarnOfNormalizedLabels(config.run, config.model, warnings);
   LogWarnings(warnings.Warnings(config.locations));
   ASSIGN_OR_RETURN(const std::string text, PrintConfig(config));
   return WriteOutput(text);

@@ -1,11 +1,14 @@
 #include "cli/config/config_warnings.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/repeated_ptr_field.h"
 #include "proto/iterations_per_loop.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -33,7 +36,41 @@ void WarnOfLongLoops(const proto::RunConfig& run, int64_t stops_every, ConfigErr
   check("log_step_count_steps", run.has_log_step_count_steps(), run.log_step_count_steps());
 }
 
+using Transforms = google::protobuf::RepeatedPtrField<proto::Transform>;
+
+// True if one of the transforms, or of those that they apply, normalizes the feature. `depth`: of
+// the functions that may apply one another; a circle is reported elsewhere.
+bool Normalizes(const Transforms& transforms, const proto::RunConfig& run,
+                const std::string& feature, int depth) {
+  const auto normalizes = [&](const proto::Transform& transform) {
+    const auto& features = transform.normalize().feature();
+    if (std::find(features.begin(), features.end(), feature) != features.end()) return true;
+    if (!transform.has_apply() || depth == 0) return false;
+    for (const proto::NamedTransforms& function : run.transformation_func()) {
+      if (function.name() != transform.apply().transformation_func()) continue;
+      return Normalizes(function.transform(), run, feature, depth - 1);
+    }
+    return false;
+  };
+  return std::any_of(transforms.begin(), transforms.end(), normalizes);
+}
+
 }  // namespace
+
+void WarnOfNormalizedLabels(const proto::RunConfig& run, const proto::ModelSpec& model,
+                            ConfigErrors& errors) {
+  constexpr int kDepth = 8;
+  for (int i = 0; i < model.head_size(); ++i) {
+    const std::string& label = model.head(i).regression().label();
+    if (label.empty() || !Normalizes(run.train().input().transform(), run, label, kDepth)) continue;
+    errors.Warn(
+        {absl::StrCat("head ", i), absl::StrCat("model.head[", i, "]")}, "regression.label",
+        absl::StrCat("the input normalizes ", Quote(label),
+                     ": predictions and metrics are in units of its stddev; want label_mean "
+                     "and label_stddev of the head in place of normalize, which keep the "
+                     "unit of the label"));
+  }
+}
 
 void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, ConfigErrors& errors) {
   if (!run.use_tpu() && run.has_eval_on_tpu()) {

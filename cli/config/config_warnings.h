@@ -3,6 +3,7 @@
 #define TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_
 
 #include "proto/config_errors.h"
+#include "proto/model_spec.pb.h"
 #include "proto/run_config.pb.h"
 
 namespace tpurun {
@@ -11,6 +12,11 @@ namespace tpurun {
 // given save_checkpoints_steps, save_summary_steps or log_step_count_steps that loops make longer.
 // If the training `alternates` with evaluations, loops end at the evaluations too.
 void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, ConfigErrors& errors);
+
+// Adds a warning for each regression head whose label the input of the training normalizes: its
+// predictions and metrics are then in another unit than the data.
+void WarnOfNormalizedLabels(const proto::RunConfig& run, const proto::ModelSpec& model,
+                            ConfigErrors& errors);
 
 }  // namespace tpurun
 

@@ -94,6 +94,32 @@ class ClassesTest(ProgramTest):
         self.assertEqual(self.result(self.succeed(*self.iris('evaluate', 'weighted', *weights))),
                          self.result(self.succeed(*self.iris('evaluate', 'weighted'))))
 
+    def test_a_label_in_its_own_unit(self):
+        head = ('--set', 'model.layer.logits.dense.units=1', '--set', 'model.label.0.dtype=FLOAT32', '--set',
+                'transformation_func.0.transform.0.decode_csv.column.Species.dtype=FLOAT32', '--set')
+        unit = 'model.head=[{ regression { logits: "logits" label: "Species" MORE } }]'
+        scaled = (*head, unit.replace('MORE', 'label_mean: 1 label_stddev: 0.8'))
+        self.succeed(*self.iris('train', 'model', '--max_steps=300', *scaled))
+        result = self.result(self.succeed(*self.iris('evaluate', 'model', *scaled)))
+        self.assertEqual(result['label/mean'], 1)
+        self.assertAlmostEqual(result['average_loss'] * 0.64, result['root_mean_squared_error'] ** 2, places=5)
+        self.assertAlmostEqual(result['r2_score'], 1 - result['root_mean_squared_error'] ** 2 / (2 / 3), places=5)
+        # The other way is warned of.
+        normalized = ('--set', 'transformation_func.0.transform+={ normalize { feature: "Species" mean: 1 } }')
+        done = self.succeed(*self.iris('train', 'other', '--max_steps=5', *head, unit.replace('MORE', ''),
+                                       *normalized))
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertIn('the input normalizes "Species": predictions and metrics are in units of its stddev',
+                      done.warnings[0])
+
+    def test_a_missing_label_takes_the_others_with_it(self):
+        """Of two labels predict's input has one."""
+        two = ('--set', 'model.label+={ name: "Petal" }', '--set',
+               'transformation_func.0.transform+={ cast { feature: "PetalLength" output: "Petal" } }', '--set',
+               'predict.input.transform+={ cast { feature: "PetalLength" output: "Petal" } }')
+        self.succeed(*self.iris('train', 'model', '--max_steps=5', *two))
+        self.assertEqual(len(self.succeed(*self.iris('predict', 'model', *two)).out.splitlines()), 3)
+
     def test_losses_apart(self):
         l2 = ('--set', 'model.regularization.l2.scale=0.01', '--set', 'save_summary_steps=10')
         self.succeed(*self.iris('train', 'model', '--max_steps=20', *l2))
