@@ -127,9 +127,9 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
       {"names and weights of classes", IrisWith(8, R"(head { classification {
   logits: "logits" label: "Species" label_vocabulary: ["a", "b", "a"] class_weight: [1, -1] pos_weight: 2 } })"),
        "model.textproto:9:37: head 0: the name \"a\" is there already, for class 0\n"
-       "model.textproto:9:74: head 0: class_weight: got 2 values, want 3, one for each class\n"
-       "model.textproto:9:89: head 0: class_weight must be >= 0, got -1\n"
-       "model.textproto:9:97: head 0: pos_weight is for one logit; with a logit for each class use "
+       "model.textproto:9:71: head 0: class_weight[1] must be >= 0 and finite, got -1\n"
+       "model.textproto:9:71: head 0: class_weight: got 2 values, want 3, one for each class\n"
+       "model.textproto:9:93: head 0: pos_weight is for one logit; with a logit for each class use "
        "class_weight"},
       {"a label in another unit", R"(feature { name: "x" shape: 2 }
 label { name: "y" shape: 2 }
@@ -137,7 +137,7 @@ layer { name: "z" dense { units: 2 } input: "x" }
 head { regression { logits: "z" label: "y" label_mean: [1, 2, 3] label_stddev: 0 } })",
        "model.textproto:4:44: head 0: label_mean: got 3 values, want one, or 2, one for each "
        "column\n"
-       "model.textproto:4:66: head 0: label_stddev must be > 0, got 0"},
+       "model.textproto:4:66: head 0: label_stddev[0] must be > 0 and finite, got 0"},
       {"a loss that is no number", R"(feature { name: "x" shape: 2 }
 layer { name: "z" dense { units: 2 } input: "x" }
 loss { name: "l" mean_squared_error { labels: "x" predictions: "z" } reduction: NONE }
@@ -145,8 +145,9 @@ loss { name: "s" sigmoid_cross_entropy { labels: "x" logits: "z" pos_weight: [1,
 optimizer { gradient_descent {} learning_rate { constant: 1 } loss: "l" })",
        "model.textproto:4:66: loss 1 \"s\": pos_weight: got 3 values, want one, or 2, one for each "
        "index of the last dimension of logits f32[N,2]\n"
-       "model.textproto:5:63: optimizer 0: the loss \"l\" has reduction: NONE, and only one number "
-       "can be minimized"},
+       "model.textproto:5:63: optimizer 0 \"gradient_descent\": the loss \"l\" has reduction: "
+       "NONE, "
+       "and only one number can be minimized"},
       {"a sequence head of examples",
        IrisWith(8, R"(head { sequence { logits: "logits" label: "Species" label_smoothing: 2 } }
 head { name: "b" sequence {} })"),
@@ -438,8 +439,6 @@ summary { embedding { tensor: "hidden/kernl" } })"),
        "model.textproto:11:33: summary 1 \"h\": there is no tensor, variable, gradient or metric "
        "\"gradients/hiden/kernel\", did you mean \"gradients/hidden/kernel\"?\n"
        "model.textproto:11:68: summary 1 \"h\": every_n_steps must be > 0, got 0\n"
-       "model.textproto:12:11: summary 2 \"logits\": a scalar must be one value, got \"logits\" of "
-       "f32[N,3]\n"
        "model.textproto:13:11: summary 3 \"i\": images must be f32 or u8 [N,HEIGHT,WIDTH,CHANNELS] "
        "of 1, 3 or 4 channels, got \"hidden/kernel\" of f32[2,10]\n"
        "model.textproto:14:1: summary 4: no kind of summary is given, want scalar, histogram, "
