@@ -2,7 +2,7 @@
 import os
 import unittest
 
-from line import LineTest, METRICS, NO_HEAD, loops_of, x_of
+from line import HEAD_METRICS, LineTest, NO_HEAD, loops_of, x_of
 from program import read, write
 
 METRICS = ('--set', 'model.eval_metric+={ name: "rmse" root_mean_squared_error '
@@ -153,7 +153,7 @@ class EvaluationTest(LineTest):
         self.assertFalse(os.path.exists(self.path('model', 'eval')))
         self.assertEqual({tag: [step for step, _ in points]
                           for tag, points in self.scalars('model/eval_test').items()},
-                         dict.fromkeys(METRICS, [3]))
+                         dict.fromkeys(HEAD_METRICS, [3]))
 
 
 class PaddingTest(LineTest):

@@ -41,7 +41,7 @@ model {
 '''
 # What evaluates and predicts by a loss and a prediction of the model's own, without a head.
 # Of the model's head, and the loss.
-METRICS = ('loss', 'average_loss', 'label/mean', 'mean_absolute_error', 'prediction/mean',
+HEAD_METRICS = ('loss', 'average_loss', 'label/mean', 'mean_absolute_error', 'prediction/mean',
            'root_mean_squared_error', 'r2_score')
 NO_HEAD = ('--unset', 'model.head', '--set', 'model.loss+={ name: "squares" mean_squared_error '
            '{ labels: "y" predictions: "dense" } }', '--set', 'model.prediction+={ name: "dense" }')

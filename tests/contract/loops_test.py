@@ -4,7 +4,7 @@ import os
 import signal
 import unittest
 
-from line import CORES, METRICS, LineTest, loops_of, x_of
+from line import CORES, HEAD_METRICS, LineTest, loops_of, x_of
 from program import read, tree
 
 
@@ -216,7 +216,7 @@ class HostCallTest(LineTest):
         self.evaluate('--steps=3')
         evaluated = self.scalars('model/eval')
         self.assertEqual({tag: [step for step, _ in points] for tag, points in evaluated.items()},
-                         dict.fromkeys(METRICS, [42]))
+                         dict.fromkeys(HEAD_METRICS, [42]))
 
     def test_146_every_second_iteration_of_loops_of_21(self):
         self.train('--steps=42', *loops_of(21), *self.SUMMARIES, '--set',
