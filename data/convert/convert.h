@@ -55,7 +55,7 @@ struct ConvertArgs {
   std::optional<double> begin;
   std::optional<double> end;
   // imagenet, files: the synsets of flat files, the synsets in the order of their labels, and the
-  // boxes of the images. Empty: none.
+  // boxes of the images. labelled texts: `labels` has those of the lines of one file. Empty: none.
   std::string labels = {};
   std::string synsets = {};
   std::string bounding_boxes = {};
@@ -120,6 +120,9 @@ absl::Status ConvertImagenet(const ConvertArgs& args, const ExampleSink& write);
 // text.cc
 absl::Status CheckText(const ConvertArgs& args);
 absl::Status ConvertText(const ConvertArgs& args, const ExampleSink& write);
+// labelled_texts.cc, for init
+absl::Status CheckLabelledTexts(const ConvertArgs& args);
+absl::Status ConvertLabelledTexts(const ConvertArgs& args, const ExampleSink& write);
 // synthetic.cc
 absl::Status CheckSynthetic(const ConvertArgs& args);
 absl::Status ConvertSynthetic(const ConvertArgs& args, const ExampleSink& write);

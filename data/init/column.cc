@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/transforms/words.h"
+
 namespace tpurun {
 namespace {
 
@@ -17,6 +19,7 @@ void InspectedColumn::AddMissing() { ++empty_; }
 
 void InspectedColumn::AddText(std::string_view text, bool held_out) {
   ++texts_;
+  ForEachWord(text, IsWordSpace, [this](size_t, size_t) { ++words_; });
   values_.Add(text, held_out);
   const size_t missing = FindMissingText(text);
   if (missing < kMissingTexts.size()) ++missing_texts_[missing];

@@ -48,6 +48,8 @@ class InspectedColumn {
   int64_t numbers() const { return all_.count; }
   int64_t empty() const { return empty_; }
   int64_t texts() const { return texts_; }
+  // The number of words, between white space, of all texts.
+  int64_t words() const { return words_; }
   int64_t missing_texts(size_t which) const { return missing_texts_[which]; }
   // True if every value is a number when the text `na_value` stands for a missing value ("": no
   // such text).
@@ -80,6 +82,7 @@ class InspectedColumn {
 
   int64_t empty_ = 0;
   int64_t texts_ = 0;
+  int64_t words_ = 0;
   int64_t overflows_ = 0;  // included in texts_
   std::array<int64_t, kMissingTexts.size()> missing_texts_ = {};
   bool integers_ = true;

@@ -151,13 +151,15 @@ class TableInspector {
   }
 
   absl::StatusOr<InspectedTable> Inspect(const std::vector<std::string>& files,
-                                         const std::vector<std::string>& eval_files) {
+                                         const std::vector<std::string>& eval_files,
+                                         const ChooseTexts& choose_texts) {
     RETURN_IF_ERROR(ReadFirstLines(files.front()));
     RETURN_IF_ERROR(ReadAll(files, eval_files));
     RETURN_IF_ERROR(CheckNumbers());
     ChooseFormats();
-    if (table_.formatted.empty()) return std::move(table_);
-    reads_formatted_ = true;
+    RETURN_IF_ERROR(AddChosenTexts(choose_texts, table_));
+    if (table_.formatted.empty() && table_.texts.empty()) return std::move(table_);
+    reads_again_ = true;
     row_ = 0;
     RETURN_IF_ERROR(ReadAll(files, eval_files));
     return std::move(table_);
@@ -289,7 +291,7 @@ class TableInspector {
 
   void AddRow(const CsvRows& rows, const std::vector<size_t>& places) {
     const std::vector<std::string_view>& fields = rows.fields();
-    if (reads_formatted_) return AddFormatted(rows, places);
+    if (reads_again_) return AddAgain(rows, places);
     table_.columns.resize(places.empty() ? fields.size() : places.size());
     candidates_.resize(table_.columns.size());
     const bool held_out = IsHeldOutRow(table_.rows);
@@ -321,18 +323,21 @@ class TableInspector {
   }
 
   // Adds a row of the second reading.
-  void AddFormatted(const CsvRows& rows, const std::vector<size_t>& places) {
+  void AddAgain(const CsvRows& rows, const std::vector<size_t>& places) {
     const bool held_out = IsHeldOutRow(row_++);
+    const auto field = [&](size_t i) { return rows.fields()[places.empty() ? i : places[i]]; };
     for (auto& [i, column] : table_.formatted) {
-      AddFormattedText(rows.fields()[places.empty() ? i : places[i]], held_out, rows.Where(),
-                       &column);
+      AddFormattedText(field(i), held_out, rows.Where(), &column);
+    }
+    for (auto& [i, words] : table_.texts) {
+      if (!field(i).empty()) words.Add(field(i), held_out);
     }
   }
 
   const int64_t first_held_out_;
   InspectedTable table_;
   std::vector<FormatCandidates> candidates_;  // of each column
-  bool reads_formatted_ = false;              // all has been read, and formats have been chosen
+  bool reads_again_ = false;                  // all has been read, formats and texts are chosen
   int64_t row_ = 0;                           // of the second reading
   std::string first_line_;
   bool holds_out_ = false;  // the rows that follow
@@ -340,16 +345,24 @@ class TableInspector {
 
 }  // namespace
 
+absl::Status AddChosenTexts(const ChooseTexts& choose_texts, InspectedTable& table) {
+  if (choose_texts == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::set<size_t> chosen, choose_texts(table));
+  for (const size_t column : chosen) table.texts.emplace(column, TextWords());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
                                           const std::vector<std::string>& eval_files,
-                                          int64_t shards) {
-  return TableInspector(shards).Inspect(files, eval_files);
+                                          int64_t shards, const ChooseTexts& choose_texts) {
+  return TableInspector(shards).Inspect(files, eval_files, choose_texts);
 }
 
 absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files) {
-  ASSIGN_OR_RETURN(const InspectedTable counted, TableInspector(kNoShards).Inspect(files, {}));
+  ASSIGN_OR_RETURN(const InspectedTable counted,
+                   TableInspector(kNoShards).Inspect(files, {}, nullptr));
   const int64_t held_out = std::max<int64_t>(1, counted.rows / 10);
-  return TableInspector(kNoShards, counted.rows - held_out).Inspect(files, {});
+  return TableInspector(kNoShards, counted.rows - held_out).Inspect(files, {}, nullptr);
 }
 
 }  // namespace tpurun

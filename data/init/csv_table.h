@@ -4,13 +4,16 @@
 #define TPURUN_DATA_INIT_CSV_TABLE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/init/column.h"
 #include "data/init/column_format.h"
+#include "data/init/text_words.h"
 
 namespace tpurun {
 
@@ -43,19 +46,28 @@ struct InspectedTable {
   std::map<size_t, FormattedColumn> formatted;
   // The same for what was assumed of numbers in C notation, which could be others.
   std::map<size_t, std::string> assumptions;
+  // The same for the columns that ChooseTexts chose.
+  std::map<size_t, TextWords> texts;
   // The same for arrays. Nothing else is known of their columns.
   std::map<size_t, InspectedArray> arrays;
 };
 
+// Chooses the columns of a table whose words are counted, when all else is known of it.
+using ChooseTexts = std::function<absl::StatusOr<std::set<size_t>>(const InspectedTable& table)>;
+
+// Adds the columns that `choose_texts` chooses, without words yet. nullptr chooses none.
+absl::Status AddChosenTexts(const ChooseTexts& choose_texts, InspectedTable& table);
+
 // Reads the first lines of all files, then all files once, and again if columns have
-// formatted values. The files are one table, with the rows
-// in the order of the files. The rows of `eval_files` are held out; if there are any, `shards` is
-// kNoShards. NotFound for a path that is not a regular file. DataLoss for a file that is empty, has
-// rows of different widths, is compressed, or lacks the columns that the header of the first file
-// names.
+// formatted values or are texts (without choose_texts none are). The files are one table, with the
+// rows in the order of the files. The rows of `eval_files` are held out; if there are any, `shards`
+// is kNoShards. NotFound for a path that is not a regular file. DataLoss for a file that is empty,
+// has rows of different widths, is compressed, or lacks the columns that the header of the first
+// file names.
 absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
                                           const std::vector<std::string>& eval_files = {},
-                                          int64_t shards = kInitShards);
+                                          int64_t shards = kInitShards,
+                                          const ChooseTexts& choose_texts = nullptr);
 
 // The same for a time series, whose rows are in the order of time: the last tenth of them is held
 // out, and `shards` is kNoShards. Reads the files twice as often.

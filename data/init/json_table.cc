@@ -49,7 +49,8 @@ class JsonInspector {
   }
 
   absl::StatusOr<InspectedTable> Inspect(const std::vector<std::string>& files,
-                                         const std::vector<std::string>& eval_files) {
+                                         const std::vector<std::string>& eval_files,
+                                         const ChooseTexts& choose_texts) {
     RETURN_IF_ERROR(ReadAll(files, eval_files));
     if (table_.rows == 0) return absl::DataLossError(absl::StrCat(files.front(), ": no lines"));
     if (table_.columns.empty()) {
@@ -63,8 +64,9 @@ class JsonInspector {
       ColumnFormat format = candidates_[i].Choose(',');
       if (format.is_time()) table_.formatted[i].format = std::move(format);
     }
-    if (table_.formatted.empty()) return std::move(table_);
-    reads_formatted_ = true;
+    RETURN_IF_ERROR(AddChosenTexts(choose_texts, table_));
+    if (table_.formatted.empty() && table_.texts.empty()) return std::move(table_);
+    reads_again_ = true;
     rows_ = 0;
     RETURN_IF_ERROR(ReadAll(files, eval_files));
     return std::move(table_);
@@ -103,7 +105,7 @@ class JsonInspector {
       if (!seen_[i]) AddMissing(i);
     }
     ++rows_;
-    if (reads_formatted_) return absl::OkStatus();
+    if (reads_again_) return absl::OkStatus();
     table_.rows = rows_;
     table_.held_out += held_out_;
     if (rows_ % kLinesBetweenBounds != 0) return absl::OkStatus();
@@ -126,7 +128,7 @@ class JsonInspector {
       const std::string title = is_top && !key.starts_with('/') && !key.empty() ? key : pointer;
       ASSIGN_OR_RETURN(const size_t column, FindColumn(title));
       seen_[column] = true;
-      RETURN_IF_ERROR(reads_formatted_ ? AddFormatted(column, value) : Add(column, value));
+      RETURN_IF_ERROR(reads_again_ ? AddAgain(column, value) : Add(column, value));
     }
     return absl::OkStatus();
   }
@@ -148,7 +150,7 @@ class JsonInspector {
 
   void AddMissing(size_t column) {
     const auto where = [this] { return where_; };
-    if (reads_formatted_) {
+    if (reads_again_) {
       const auto formatted = table_.formatted.find(column);
       if (formatted != table_.formatted.end()) formatted->second.values.AddMissing(where);
       return;
@@ -226,7 +228,11 @@ class JsonInspector {
   }
 
   // Of the second reading.
-  absl::Status AddFormatted(size_t index, const JsonValue& value) {
+  absl::Status AddAgain(size_t index, const JsonValue& value) {
+    const auto words = table_.texts.find(index);
+    if (words != table_.texts.end() && value.is_string()) {
+      words->second.Add(value.get_ref<const std::string&>(), held_out_);
+    }
     const auto formatted = table_.formatted.find(index);
     if (formatted == table_.formatted.end()) return absl::OkStatus();
     if (!value.is_string()) {
@@ -240,7 +246,7 @@ class JsonInspector {
   InspectedTable table_;
   std::map<std::string, size_t> columns_;     // by title
   std::vector<FormatCandidates> candidates_;  // of each column
-  bool reads_formatted_ = false;              // all has been read, and formats have been chosen
+  bool reads_again_ = false;                  // all has been read, formats and texts are chosen
   bool holds_out_ = false;                    // all rows of the file
   bool held_out_ = false;                     // the row
   int64_t rows_ = 0;                          // that have been read
@@ -252,8 +258,8 @@ class JsonInspector {
 
 absl::StatusOr<InspectedTable> InspectJson(const std::vector<std::string>& files,
                                            const std::vector<std::string>& eval_files,
-                                           int64_t shards) {
-  return JsonInspector(shards).Inspect(files, eval_files);
+                                           int64_t shards, const ChooseTexts& choose_texts) {
+  return JsonInspector(shards).Inspect(files, eval_files, choose_texts);
 }
 
 }  // namespace tpurun

@@ -16,7 +16,8 @@ namespace tpurun {
 // are 1 and 0. Otherwise as InspectCsv.
 absl::StatusOr<InspectedTable> InspectJson(const std::vector<std::string>& files,
                                            const std::vector<std::string>& eval_files = {},
-                                           int64_t shards = kInitShards);
+                                           int64_t shards = kInitShards,
+                                           const ChooseTexts& choose_texts = nullptr);
 
 }  // namespace tpurun
 

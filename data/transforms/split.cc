@@ -6,12 +6,12 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "data/transforms/bind_features.h"
 #include "data/transforms/export_ops.h"
 #include "data/transforms/transform_list.h"
 #include "data/transforms/unicode.h"
+#include "data/transforms/words.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -19,13 +19,8 @@ namespace {
 
 using proto::Split;
 
-// The parts of a text of that size take at most 200 MiB: less than the largest image.
-constexpr size_t kMostTextBytes = 8 << 20;
-
 // Keras' DEFAULT_STRIP_REGEX, keras/layers/preprocessing/text_vectorization.py, and what it has.
 constexpr char kPunctuationRegex[] = R"([!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\'])";
-bool IsPunctuation(char c) { return absl::ascii_ispunct(static_cast<unsigned char>(c)); }
-bool IsSpace(char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); }
 
 bool Lowers(const Split& split) {
   return split.standardize() == Split::LOWER ||
@@ -40,14 +35,12 @@ bool StripsPunctuation(const Split& split) {
 // Appends the words of the text, which `is_separator` separates.
 template <typename IsSeparator>
 void AppendWords(std::string_view text, IsSeparator is_separator, Column* to) {
-  const auto begin = static_cast<int64_t>(to->chars.size());
+  const auto start = static_cast<int64_t>(to->chars.size());
   to->chars.append(text);
-  auto word = std::find_if_not(text.begin(), text.end(), is_separator);
-  while (word != text.end()) {
-    const auto end = std::find_if(word, text.end(), is_separator);
-    to->strings.push_back({nullptr, begin + (word - text.begin()), end - word});
-    word = std::find_if_not(end, text.end(), is_separator);
-  }
+  ForEachWord(text, is_separator, [&](size_t begin, size_t size) {
+    to->strings.push_back(
+        {nullptr, start + static_cast<int64_t>(begin), static_cast<int64_t>(size)});
+  });
 }
 
 void AppendCharacters(std::string_view text, Column* to) {
@@ -61,10 +54,10 @@ void AppendCharacters(std::string_view text, Column* to) {
 void AppendParts(std::string_view text, Split::By by, Column* to) {
   switch (by) {
     case Split::WHITESPACE:
-      return AppendWords(text, IsSpace, to);
+      return AppendWords(text, IsWordSpace, to);
     case Split::WHITESPACE_AND_PUNCTUATION:
       return AppendWords(
-          text, [](char c) { return IsSpace(c) || IsPunctuation(c); }, to);
+          text, [](char c) { return IsWordSpace(c) || IsPunctuation(c); }, to);
     case Split::CHARACTERS:
       return AppendCharacters(text, to);
     case Split::BYTES:
@@ -88,30 +81,18 @@ class TextSplitter {
     to.Clear();
     for (int64_t row = 0; row < rows.in.rows; ++row) {
       const std::string_view text = from.string(row);
-      if (text.size() > kMostTextBytes) {
+      if (text.size() > kMostSplitBytes) {
         return absl::DataLossError(absl::StrCat(rows.where(row), ": split: feature ",
                                                 Quote(feature_), " has ", text.size(),
-                                                " bytes, want at most ", kMostTextBytes));
+                                                " bytes, want at most ", kMostSplitBytes));
       }
-      AppendParts(Standardized(text), by_, &to);
+      AppendParts(StandardizeText(text, lowers_, strips_, &text_), by_, &to);
       to.EndList();
     }
     return absl::OkStatus();
   }
 
  private:
-  // Valid until the next call.
-  std::string_view Standardized(std::string_view text) {
-    if (lowers_) {
-      LowerUtf8(text, &text_);
-      text = text_;
-    }
-    if (!strips_) return text;
-    if (!lowers_) text_ = text;
-    text_.erase(std::remove_if(text_.begin(), text_.end(), IsPunctuation), text_.end());
-    return text_;
-  }
-
   std::string feature_, output_;
   bool lowers_;
   bool strips_;
@@ -175,6 +156,18 @@ Ragged AddSplit(ExportGraph& graph, Value text, const Split& split) {
 }
 
 }  // namespace
+
+std::string_view StandardizeText(std::string_view text, bool lowers, bool strips_punctuation,
+                                 std::string* scratch) {
+  if (lowers) {
+    LowerUtf8(text, scratch);
+    text = *scratch;
+  }
+  if (!strips_punctuation) return text;
+  if (!lowers) *scratch = text;
+  scratch->erase(std::remove_if(scratch->begin(), scratch->end(), IsPunctuation), scratch->end());
+  return *scratch;
+}
 
 std::optional<RowTransform> BindSplit(const proto::Transform& transform, const Schema& input,
                                       ConfigErrors& errors) {
