@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -13,18 +14,15 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "cli/init_kinds.h"
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
 #include "cli/json.h"
 #include "cli/signals.h"
 #include "data/convert/convert.h"
 #include "data/convert/example_files.h"
-#include "data/init/csv_table.h"
-#include "data/init/examples.h"
-#include "data/init/json_table.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -37,153 +35,50 @@ namespace {
 constexpr char kRecordFile[] = "examples.tfrecord";
 constexpr char kEvalRecordFile[] = "evaluate.tfrecord";
 
-struct InitArgs {
-  std::vector<std::string> files;
-  std::vector<std::string> eval_files;  // of --eval; empty: some examples of `files` are held out
-  std::string output;
-  TableOptions table;
-  SeriesOptions series;
-};
-
-// ---- what is in the data
-
-// What is wrong with the data gets its place, the first file.
-absl::StatusOr<InitPlan> AnnotatePlan(absl::StatusOr<InitPlan> plan, const InitArgs& args) {
-  if (plan.ok() || plan.status().code() != absl::StatusCode::kDataLoss) return plan;
-  return Annotate(plan.status(), args.files.front());
+// --model, by default the first of the two.
+absl::StatusOr<std::string> ReadModel(const CommandLine& command,
+                                      const std::array<const char*, 2>& known) {
+  const std::string model = command.Has("model") ? command.GetString("model") : known[0];
+  if (model == known[0] || model == known[1]) return model;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--model: want ", known[0], " or ", known[1], ", got ", Quote(model)));
 }
 
-absl::StatusOr<InitPlan> PlanCsv(const InitArgs& args, int64_t shards) {
-  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv(args.files, args.eval_files, shards));
-  return AnnotatePlan(PlanTable(table, args.table), args);
-}
-
-absl::StatusOr<InitPlan> PlanJson(const InitArgs& args, int64_t shards) {
-  ASSIGN_OR_RETURN(const InspectedTable table, InspectJson(args.files, args.eval_files, shards));
-  return AnnotatePlan(PlanTable(table, args.table), args);
-}
-
-absl::StatusOr<InitPlan> PlanSeriesFiles(const InitArgs& args, int64_t) {
-  ASSIGN_OR_RETURN(const InspectedTable table, InspectSeries(args.files));
-  return AnnotatePlan(PlanSeries(table, args.series), args);
-}
-
-absl::Status InspectIdx(const std::vector<std::string>& files, ExampleInspector& inspector) {
-  return ConvertIdx({.inputs = files}, [&inspector](const tensorflow::Example& example) {
-    inspector.Add(example);
-    return absl::OkStatus();
-  });
-}
-
-absl::StatusOr<InitPlan> PlanIdx(const InitArgs& args, int64_t shards) {
-  ASSIGN_OR_RETURN(const std::vector<int64_t> shape, IdxImageShape({.inputs = args.files}));
-  ExampleInspector inspector(shards);
-  RETURN_IF_ERROR(InspectIdx(args.files, inspector));
-  if (!args.eval_files.empty()) {
-    ASSIGN_OR_RETURN(const std::vector<int64_t> other, IdxImageShape({.inputs = args.eval_files}));
-    if (other != shape) {
-      return absl::DataLossError(
-          absl::StrCat(args.eval_files.front(), ": images of ", absl::StrJoin(other, "x"),
-                       ", want ", absl::StrJoin(shape, "x"), " as in ", args.files.front()));
-    }
-    inspector.HoldOut();
-    RETURN_IF_ERROR(InspectIdx(args.eval_files, inspector));
-  }
-  return AnnotatePlan(PlanExamples(inspector, {{"image_raw", shape}}, "label"), args);
-}
-
-absl::StatusOr<InitPlan> PlanImages(const InitArgs& args, int64_t shards) {
-  ExampleInspector inspector(shards);
-  const auto add = [&inspector](const tensorflow::Example& example) {
-    inspector.Add(example);
-    return absl::OkStatus();
+absl::StatusOr<TextOptions> ReadTextOptions(const CommandLine& command, const InitKind& kind) {
+  TextOptions options;
+  struct SizeFlag {
+    const char* name;
+    int64_t most;
+    int64_t* value;
   };
-  RETURN_IF_ERROR(ConvertImages({.inputs = args.files}, add));
-  if (!args.eval_files.empty()) {
-    inspector.HoldOut();
-    RETURN_IF_ERROR(ConvertImages({.inputs = args.eval_files}, add));
-  }
-  return AnnotatePlan(PlanExamples(inspector, {}, "image/class/label"), args);
-}
-
-absl::StatusOr<InitPlan> PlanRecords(const InitArgs& args, int64_t shards) {
-  ExampleInspector inspector(shards);
-  ASSIGN_OR_RETURN(const Compression compression, InspectRecordFiles(args.files, inspector));
-  Compression eval_compression = compression;
-  if (!args.eval_files.empty()) {
-    inspector.HoldOut();
-    ASSIGN_OR_RETURN(eval_compression, InspectRecordFiles(args.eval_files, inspector));
-  }
-  ASSIGN_OR_RETURN(InitPlan plan,
-                   AnnotatePlan(PlanExamples(inspector, {}, args.table.label), args));
-  plan.compression = compression;
-  plan.eval_compression = eval_compression;
-  return plan;
-}
-
-absl::Status CheckCsvArgs(const InitArgs&) { return absl::OkStatus(); }
-
-absl::Status CheckSeriesArgs(const InitArgs& args) {
-  if (args.eval_files.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "--eval is not for init series, which holds out the last tenth of the rows; evaluate "
-      "--input=FILE reads another file");
-}
-
-absl::Status CheckImageArgs(const InitArgs& args) {
-  if (!args.table.label.empty()) {
+  constexpr int64_t kMostVocabulary = 1000000, kMostLength = 4096;
+  for (const SizeFlag& flag :
+       {SizeFlag{"vocabulary_size", kMostVocabulary, &options.vocabulary_size},
+        SizeFlag{"sequence_length", kMostLength, &options.sequence_length}}) {
+    if (!command.Has(flag.name)) continue;
+    options.given = flag.name;
+    *flag.value = command.GetInt(flag.name, 0);
+    if (*flag.value >= 1 && *flag.value <= flag.most) continue;
     return absl::InvalidArgumentError(
-        "--label is for init csv and init tfrecord: the labels of images are their folders");
+        absl::StrCat("--", flag.name, ": want 1 to ", flag.most, " words, got ", *flag.value));
   }
-  RETURN_IF_ERROR(CheckImages({.inputs = args.files}));
-  if (args.eval_files.empty()) return absl::OkStatus();
-  return Annotate(CheckImages({.inputs = args.eval_files}), "--eval");
-}
-
-absl::Status CheckIdxArgs(const InitArgs& args) {
-  if (!args.table.label.empty()) {
-    return absl::InvalidArgumentError(
-        "--label is for init csv and init tfrecord: the labels of idx are a file");
+  if (command.Has("model") && !kind.is_series) options.given = "model";
+  if (options.given != nullptr && !kind.reads_texts) {
+    return absl::InvalidArgumentError(absl::StrCat("--", options.given,
+                                                   options.given == std::string_view("model")
+                                                       ? " is for texts and for init series"
+                                                       : " is for texts",
+                                                   ", and not for init ", kind.name));
   }
-  RETURN_IF_ERROR(CheckIdx({.inputs = args.files}));
-  if (args.eval_files.empty()) return absl::OkStatus();
-  return Annotate(CheckIdx({.inputs = args.eval_files}), "--eval");
+  if (!kind.reads_texts) return options;
+  ASSIGN_OR_RETURN(const std::string model, ReadModel(command, {"conv", "mean"}));
+  options.model = model == "conv" ? TextModel::kConv : TextModel::kMean;
+  return options;
 }
-
-struct InitKind {
-  const char* name;
-  bool is_table = false;
-  absl::Status (*check)(const InitArgs& args);
-  // Reads all of the data.
-  absl::StatusOr<InitPlan> (*plan)(const InitArgs& args, int64_t shards);
-  // Converts the examples into the folder. nullptr: they are read where they are.
-  absl::Status (*convert)(const ConvertArgs& args, const ExampleSink& write) = nullptr;
-};
-
-constexpr InitKind kInitKinds[] = {
-    {.name = "csv", .is_table = true, .check = CheckCsvArgs, .plan = PlanCsv},
-    {.name = "idx", .check = CheckIdxArgs, .plan = PlanIdx, .convert = ConvertIdx},
-    {.name = "images", .check = CheckImageArgs, .plan = PlanImages, .convert = ConvertImages},
-    {.name = "jsonl", .is_table = true, .check = CheckCsvArgs, .plan = PlanJson},
-    {.name = "series", .check = CheckSeriesArgs, .plan = PlanSeriesFiles},
-    {.name = "tfrecord", .check = CheckCsvArgs, .plan = PlanRecords},
-};
-
-absl::StatusOr<const InitKind*> FindInitKind(const std::string& name) {
-  std::vector<std::string> names;
-  for (const InitKind& kind : kInitKinds) {
-    if (kind.name == name) return &kind;
-    names.push_back(kind.name);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown kind ", Quote(name), " to init", DidYouMean(name, names)));
-}
-
-bool IsSeries(const InitKind& kind) { return kind.name == std::string_view("series"); }
 
 absl::StatusOr<SeriesOptions> ReadSeriesOptions(const CommandLine& command, const InitKind& kind) {
-  for (const char* flag : {"window", "horizon", "model"}) {
-    if (!command.Has(flag) || IsSeries(kind)) continue;
+  for (const char* flag : {"window", "horizon"}) {
+    if (!command.Has(flag) || kind.is_series) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, " is for init series, and not for init ", kind.name));
   }
@@ -194,11 +89,8 @@ absl::StatusOr<SeriesOptions> ReadSeriesOptions(const CommandLine& command, cons
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, ": want 1 to ", kMostRows, " rows, got ", value));
   }
-  const std::string model = command.Has("model") ? command.GetString("model") : "dense";
-  if (model != "dense" && model != "lstm") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--model: want dense or lstm, got ", Quote(model)));
-  }
+  ASSIGN_OR_RETURN(const std::string model,
+                   kind.is_series ? ReadModel(command, {"dense", "lstm"}) : std::string());
   return SeriesOptions{
       .labels = absl::StrSplit(command.GetString("label"), ',', absl::SkipEmpty()),
       .ignore = command.GetList("ignore"),
@@ -209,9 +101,9 @@ absl::StatusOr<SeriesOptions> ReadSeriesOptions(const CommandLine& command, cons
 
 // Those that say what the columns of a table are.
 absl::Status CheckTableFlags(const CommandLine& command, const InitKind& kind) {
-  for (const char* flag : {"ids", "ignore", "missing_indicator"}) {
+  for (const char* flag : {"ids", "ignore", "text", "missing_indicator"}) {
     if (!command.Has(flag)) continue;
-    if (!kind.is_table && (!IsSeries(kind) || flag != std::string_view("ignore"))) {
+    if (!kind.is_table && (!kind.is_series || flag != std::string_view("ignore"))) {
       return absl::InvalidArgumentError(
           absl::StrCat("--", flag, " is for the columns of a table, and not for init ", kind.name));
     }
@@ -222,6 +114,19 @@ absl::Status CheckTableFlags(const CommandLine& command, const InitKind& kind) {
   return absl::OkStatus();
 }
 
+absl::Status ReadClassWeight(const CommandLine& command, const InitKind& kind, InitArgs& args) {
+  args.balances_classes = command.Has("class_weight");
+  if (!args.balances_classes) return absl::OkStatus();
+  if (kind.is_series) {
+    return absl::InvalidArgumentError(
+        "--class_weight is for classes, and init series predicts numbers");
+  }
+  const std::string value = command.GetString("class_weight");
+  if (value == "balanced") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--class_weight: want balanced, got ", Quote(value)));
+}
+
 absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& kind) {
   InitArgs args = {.files = {command.arguments().begin() + 1, command.arguments().end()},
                    .eval_files = command.GetList("eval"),
@@ -229,7 +134,9 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
                    .table = {.label = command.GetString("label"),
                              .ids = command.GetList("ids"),
                              .ignore = command.GetList("ignore"),
-                             .missing_indicator = command.GetBool("missing_indicator")}};
+                             .texts = command.GetList("text"),
+                             .missing_indicator = command.GetBool("missing_indicator")},
+                   .labels = command.GetString("labels")};
   if (args.output.empty()) {
     return absl::InvalidArgumentError("init needs --output=DIR; see tpurun help init");
   }
@@ -255,6 +162,12 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
     }
   }
   RETURN_IF_ERROR(CheckTableFlags(command, kind));
+  RETURN_IF_ERROR(ReadClassWeight(command, kind, args));
+  if (!args.labels.empty() && !kind.reads_labels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--labels is for init text, and not for init ", kind.name));
+  }
+  ASSIGN_OR_RETURN(args.table.text, ReadTextOptions(command, kind));
   ASSIGN_OR_RETURN(args.series, ReadSeriesOptions(command, kind));
   RETURN_IF_ERROR(kind.check(args));
   return args;
@@ -268,6 +181,16 @@ absl::StatusOr<InitPlan> PlanSplit(const InitKind& kind, const InitArgs& args) {
   if (plan.warnings.empty()) return plan;
   absl::StatusOr<InitPlan> other = kind.plan(args, kOtherInitShards);
   return other.ok() && other->warnings.size() < plan.warnings.size() ? *std::move(other) : plan;
+}
+
+absl::Status BalanceClasses(InitPlan& plan) {
+  if (plan.is_regression()) {
+    return absl::InvalidArgumentError(absl::StrCat("--class_weight: the label ",
+                                                   Quote(plan.label_feature().name),
+                                                   " is a number, want classes"));
+  }
+  plan.class_weight = BalancedWeights(plan);
+  return absl::OkStatus();
 }
 
 // ---- what is written
@@ -295,8 +218,8 @@ std::vector<std::string> PathsFrom(const std::string& folder,
   return paths;
 }
 
-// By the name that it gets in the folder, what is converted into it.
-using Conversions = std::map<std::string, std::vector<std::string>>;
+// By the name that it gets in the folder, what is converted into it; the output is not set.
+using Conversions = std::map<std::string, ConvertArgs>;
 
 // The files of the folder, which appear under their names when all are complete: the configuration
 // last.
@@ -353,14 +276,14 @@ class InitFolder {
     return absl::OkStatus();
   }
 
-  absl::Status WriteRecords(const std::string& name, const std::vector<std::string>& inputs) {
+  absl::Status WriteRecords(const std::string& name, ConvertArgs args) {
     const std::string path = JoinPath(path_, name);
     RETURN_IF_ERROR(CheckNotThere(path));
     ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> records,
-                     ExampleFiles::Create(path, 1, Compression::kNone, inputs));
+                     ExampleFiles::Create(path, 1, Compression::kNone, args.inputs));
+    args.output = path;
     RETURN_IF_ERROR(kind_.convert(
-        {.inputs = inputs, .output = path},
-        [&records](const tensorflow::Example& example) { return records->Write(example); }));
+        args, [&records](const tensorflow::Example& example) { return records->Write(example); }));
     const std::string classes = JoinPath(path_, kClassesFile);  // of images
     if (FileExists(classes)) named_.push_back(classes);
     RETURN_IF_ERROR(records->Commit());
@@ -426,6 +349,66 @@ void Advise(const InitPlan& plan, size_t files, const std::string& config,
 
 }  // namespace
 
+std::vector<Flag> InitFlags() {
+  return {{.name = "output",
+           .type = Flag::Type::kPath,
+           .value_name = "DIR",
+           .help = "the folder to write them into; what is there is not overwritten"},
+          {.name = "label",
+           .value_name = "NAME",
+           .help = "what to predict: a column (default the last) or feature (label)"},
+          {.name = "ids",
+           .type = Flag::Type::kList,
+           .value_name = "COLUMN,...",
+           .help = "csv, jsonl: columns that are ids, whatever they look like"},
+          {.name = "ignore",
+           .type = Flag::Type::kList,
+           .value_name = "COLUMN,...",
+           .help = "csv, jsonl, series: columns to leave out"},
+          {.name = "text",
+           .type = Flag::Type::kList,
+           .value_name = "COLUMN,...",
+           .help = "csv, jsonl: columns that are texts of words; default those that look so"},
+          {.name = "labels",
+           .type = Flag::Type::kPath,
+           .value_name = "FILE",
+           .help = "text: the labels of the lines of a file of texts, a line each"},
+          {.name = "vocabulary_size",
+           .type = Flag::Type::kInt,
+           .value_name = "N",
+           .help = "csv, jsonl, text: words that are known, the most frequent ones (default "
+                   "10000)"},
+          {.name = "sequence_length",
+           .type = Flag::Type::kInt,
+           .value_name = "N",
+           .help = "csv, jsonl, text: words of a text that the model sees (default as many as "
+                   "95 of 100 texts have, at most 256)"},
+          {.name = "class_weight",
+           .value_name = "balanced",
+           .help = "each class counts alike in the training, whatever its size"},
+          {.name = "missing_indicator",
+           .type = Flag::Type::kBool,
+           .help = "csv, jsonl: a further feature: 1 where a number is missing"},
+          {.name = "window",
+           .type = Flag::Type::kInt,
+           .value_name = "N",
+           .help = "series: rows that the model sees (default 24)"},
+          {.name = "horizon",
+           .type = Flag::Type::kInt,
+           .value_name = "N",
+           .help = "series: how many rows after the last one it predicts (default 1)"},
+          {.name = "model",
+           .value_name = "dense|lstm|conv|mean",
+           .help = "series: dense layers (default) or an LSTM; texts: a convolution over words "
+                   "(default) or "
+                   "their mean"},
+          {.name = "eval",
+           .type = Flag::Type::kPaths,
+           .value_name = "FILE,...",
+           .help = "other files to evaluate with, a pair for idx; default every tenth example "
+                   "of the first"}};
+}
+
 absl::Status InitCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const InitKind* const kind, FindInitKind(command.arguments().front()));
   ASSIGN_OR_RETURN(const InitArgs args, ReadArgs(command, *kind));
@@ -433,15 +416,16 @@ absl::Status InitCommand(const CommandLine& command) {
   // Before all of the data is read.
   RETURN_IF_ERROR(CheckNotThere(config));
   RETURN_IF_ERROR(CheckNotThere(JoinPath(args.output, kInitModelFile)));
-  ASSIGN_OR_RETURN(const InitPlan plan, PlanSplit(*kind, args));
+  ASSIGN_OR_RETURN(InitPlan plan, PlanSplit(*kind, args));
+  if (args.balances_classes) RETURN_IF_ERROR(BalanceClasses(plan));
   InitSources sources;
   Conversions conversions;
   if (kind->convert != nullptr) {
     sources.train = sources.eval = {kRecordFile};
-    conversions[kRecordFile] = args.files;
+    conversions[kRecordFile] = {.inputs = args.files, .labels = args.labels};
     if (!args.eval_files.empty()) {
       sources.eval = {kEvalRecordFile};
-      conversions[kEvalRecordFile] = args.eval_files;
+      conversions[kEvalRecordFile] = {.inputs = args.eval_files};
     }
   } else {
     sources.train = PathsFrom(args.output, args.files);

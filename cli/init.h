@@ -2,11 +2,14 @@
 #ifndef TPURUN_CLI_INIT_H_
 #define TPURUN_CLI_INIT_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
 #include "cli/command_line.h"
 
 namespace tpurun {
 
+std::vector<Flag> InitFlags();
 absl::Status InitCommand(const CommandLine& command);
 
 }  // namespace tpurun

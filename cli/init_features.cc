@@ -221,6 +221,36 @@ void PlanIds(const InspectedColumn& column, const std::string& na_value, Planned
   feature.has_default = missing > 0;
 }
 
+void PlanWords(const InspectedColumn& column, const TextWords& words, const TextOptions& options,
+               PlannedFeature& feature) {
+  // A word that occurs once says little, and leaving it out is how [UNK] is learned: where enough
+  // words are left.
+  constexpr int64_t kManyWords = 1000;
+  const int64_t least_count = words.different() > kManyWords ? 2 : 1;
+  std::vector<std::string> known = words.MostFrequent(options.vocabulary_size, least_count);
+  if (known.empty()) {
+    return LeaveOut(words.texts() == 0 ? "no text in the training part" : "texts without words",
+                    feature);
+  }
+  feature.kind = Kind::kText;
+  feature.dtype = proto::STRING;
+  feature.number_format = {};
+  // A new text may be empty.
+  feature.has_default = true;
+  feature.vocabulary = {"", "[UNK]"};
+  feature.comment =
+      absl::StrCat("texts, half of them of ", Plural(words.Length(0.5), "word"), " or less; ",
+                   known.size(), " of ", words.pruned() > 0 ? "more than " : "",
+                   Plural(words.different(), "word"), " are known");
+  feature.vocabulary.insert(feature.vocabulary.end(), known.begin(), known.end());
+  constexpr int64_t kMostLength = 256;
+  feature.length = options.sequence_length > 0
+                       ? options.sequence_length
+                       : std::clamp<int64_t>(words.Length(0.95), 1, kMostLength);
+  if (column.empty() > 0)
+    absl::StrAppend(&feature.comment, "; missing ", Plural(column.empty(), "time"));
+}
+
 std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const std::string& na_value,
                                      const PlannedFeature& feature,
                                      const std::function<std::string(const char* part)>& name_of) {
@@ -314,10 +344,13 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
                  " examples, want classes, each of several examples, or numbers; another column is "
                  "chosen by --label=NAME");
   }
-  for (const LabelClass& one : classes) plan.classes.push_back(one.text);
+  for (const LabelClass& one : classes) {
+    plan.classes.push_back(one.text);
+    plan.class_counts.push_back(one.count.train);
+  }
   if (!numbers) label.dtype = proto::STRING;
   if (numbers && column.integers()) label.dtype = proto::INT64;
-  if (!numbers || !AreIds(classes)) label.vocabulary = plan.classes;
+  if (numbers && !AreIds(classes)) label.vocabulary = plan.classes;
   label.comment = absl::StrCat(classes.size(), " classes");
   WarnOfRareClasses(classes, plan);
   return absl::OkStatus();

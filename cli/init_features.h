@@ -12,6 +12,7 @@
 #include "cli/init_plan.h"
 #include "data/init/column.h"
 #include "data/init/column_format.h"
+#include "data/init/text_words.h"
 
 namespace tpurun {
 
@@ -32,6 +33,10 @@ void PlanScalar(const InspectedColumn& column, const std::string& na_value, int6
 // Makes a category of a feature, whatever its values look like: by a vocabulary, or by hashing if
 // its values are too many for one.
 void PlanIds(const InspectedColumn& column, const std::string& na_value, PlannedFeature& feature);
+
+// Makes ids of the words of a text.
+void PlanWords(const InspectedColumn& column, const TextWords& words, const TextOptions& options,
+               PlannedFeature& feature);
 
 // Decides what is made from a column of times, and gives the features their names with `name_of`,
 // whose argument is a part: "month". The first result is the column.

@@ -77,13 +77,4 @@ bool IsUsed(const PlannedFeature& feature) {
          feature.kind != Kind::kLabel;
 }
 
-// Only where the file can be called as the feature is.
-bool HasVocabularyFile(const PlannedFeature& feature) {
-  return feature.vocabulary.size() > kMostListedWords && LegalName(feature.name) == feature.name;
-}
-
-std::string VocabularyFile(const PlannedFeature& feature) {
-  return absl::StrCat(feature.name, ".vocabulary.txt");
-}
-
 }  // namespace tpurun

@@ -12,8 +12,6 @@
 namespace tpurun {
 
 inline constexpr size_t kInitColumns = 100;  // of a line
-// More words than these are a file of their own.
-inline constexpr size_t kMostListedWords = 50;
 
 // The lines of a text file, of at most kInitColumns characters where words allow it.
 class Lines {
@@ -40,9 +38,6 @@ std::string ShapeText(const std::vector<int64_t>& shape);
 
 // True for a feature of the model.
 bool IsUsed(const PlannedFeature& feature);
-// True if the words of the feature are a file of their own.
-bool HasVocabularyFile(const PlannedFeature& feature);
-std::string VocabularyFile(const PlannedFeature& feature);
 
 }  // namespace tpurun
 

@@ -16,6 +16,7 @@ using Kind = PlannedFeature::Kind;
 // A column of more words is embedded: its ones and zeros become so many numbers.
 constexpr int64_t kMostOneHotWords = 32;
 constexpr int kEmbeddingUnits = 16;
+constexpr int kTextUnits = 32;
 constexpr int kMostImageBlocks = 5;
 
 class ModelWriter {
@@ -40,6 +41,7 @@ class ModelWriter {
     for (const PlannedFeature& feature : plan_.features) {
       if (feature.is_image()) AddImageLayers(feature);
       if (feature.kind == Kind::kCategory) AddWordLayers(feature);
+      if (feature.kind == Kind::kText) AddTextLayers(feature);
       if (feature.kind == Kind::kNumber || feature.kind == Kind::kIndicator) {
         inputs_.push_back(feature.shape.size() < 2
                               ? feature.name
@@ -56,7 +58,8 @@ class ModelWriter {
  private:
   const char* ModelKind() const {
     if (plan_.is_series() && plan_.series.model == PlannedSeries::Model::kLstm) return "rnn";
-    return has_images() ? "cnn" : "dnn";
+    const bool conv = plan_.has(Kind::kText) && plan_.text_model == TextModel::kConv;
+    return has_images() || conv ? "cnn" : "dnn";
   }
 
   bool has_images() const {
@@ -69,9 +72,10 @@ class ModelWriter {
   void AddTensors() {
     for (const PlannedFeature& feature : plan_.features) {
       if (!IsUsed(feature)) continue;
-      const bool ids = feature.kind == Kind::kCategory;
-      const std::vector<int64_t> shape =
-          plan_.is_series() ? std::vector<int64_t>{plan_.series.window} : feature.shape;
+      const bool ids = feature.kind == Kind::kCategory || feature.kind == Kind::kText;
+      std::vector<int64_t> shape = feature.shape;
+      if (plan_.is_series()) shape = {plan_.series.window};
+      if (feature.kind == Kind::kText) shape = {feature.length};
       lines_.Add(0, absl::StrCat("feature { name: ", Quote(feature.name),
                                  ids ? " dtype: INT64" : "", ShapeText(shape), " }"));
     }
@@ -80,8 +84,10 @@ class ModelWriter {
     }
     if (plan_.is_series()) return;
     const PlannedFeature& label = plan_.label_feature();
-    lines_.Add(0, absl::StrCat("label { name: ", Quote(label.name),
-                               plan_.is_regression() ? "" : " dtype: INT64", " }"));
+    const char* const dtype = plan_.is_regression()          ? ""
+                              : label.dtype == proto::STRING ? " dtype: STRING"
+                                                             : " dtype: INT64";
+    lines_.Add(0, absl::StrCat("label { name: ", Quote(label.name), dtype, " }"));
   }
 
   // layer { name: NAME KIND input: INPUT... }; the input is only named where it is not the layer
@@ -153,11 +159,70 @@ class ModelWriter {
     const bool several = plan_.series.labels.size() > 1;
     const std::string logits =
         AddLayer(several ? label.name + "_logits" : "logits", "dense { units: 1 }", {input});
-    lines_.Add(
-        0,
-        absl::StrCat("head { ", several ? absl::StrCat("name: ", Quote(label.title), " ") : "",
-                     "regression { logits: ", Quote(logits), " label: ", Quote(label.name), " } }"),
-        "mean squared error");
+    lines_.Blank();
+    AddRegressionHead(several ? label.title : "", logits, label);
+  }
+
+  // ---- of a head
+
+  // The lines of its fields are those of `add_fields`.
+  template <typename AddFields>
+  void AddHeadLines(const std::string& name, const std::string& kind, const AddFields& add_fields) {
+    lines_.Add(0, "head {");
+    if (!name.empty()) lines_.Add(2, absl::StrCat("name: ", Quote(name)));
+    lines_.Add(2, kind + " {");
+    add_fields();
+    lines_.Add(2, "}");
+    lines_.Add(0, "}");
+  }
+
+  void AddRegressionHead(const std::string& name, const std::string& logits,
+                         const PlannedFeature& label) {
+    lines_.Comment(0,
+                   "Mean squared error of (label - label_mean) / label_stddev: labels of any unit "
+                   "train alike. Predictions and metrics are in the unit of the label, except loss "
+                   "and average_loss.");
+    AddHeadLines(name, "regression", [&] {
+      lines_.Add(4, absl::StrCat("logits: ", Quote(logits), " label: ", Quote(label.name)));
+      lines_.Add(4, absl::StrCat("label_mean: ", ShortestText(label.mean[0]),
+                                 " label_stddev: ", ShortestText(label.stddev[0])));
+    });
+  }
+
+  // Says how classes of different size are weighted, where that matters.
+  void AddBalanceComment() {
+    constexpr int64_t kLargeRatio = 5;
+    int64_t least = plan_.train_examples, most = 0;
+    for (const int64_t count : plan_.class_counts) {
+      if (count > 0) least = std::min(least, count);
+      most = std::max(most, count);
+    }
+    if (!plan_.class_weight.empty() || most <= kLargeRatio * least) return;
+    lines_.Comment(
+        0, absl::StrCat("Of the ", plan_.train_examples,
+                        " examples to train the largest class has ", most, ", the smallest ", least,
+                        ". So that each class counts alike, as with scikit-learn's "
+                        "class_weight='balanced', call init with "
+                        "--class_weight=balanced, or add to the head: class_weight: [",
+                        absl::StrJoin(NumberTexts(BalancedWeights(plan_)), ", "), "]"));
+  }
+
+  void AddClassificationHead(const std::string& logits) {
+    const std::string label = Quote(plan_.label_feature().name);
+    const std::vector<std::string>& names = plan_.label_vocabulary();
+    AddBalanceComment();
+    if (names.empty() && plan_.class_weight.empty()) {
+      lines_.Add(0, absl::StrCat("head { classification { logits: ", Quote(logits),
+                                 " label: ", label, " } }"));
+      return;
+    }
+    AddHeadLines("", "classification", [&] {
+      lines_.Add(4, absl::StrCat("logits: ", Quote(logits), " label: ", label));
+      if (!names.empty()) lines_.AddList(4, "label_vocabulary: ", QuoteAll(names));
+      if (plan_.class_weight.empty()) return;
+      lines_.Comment(4, "Each class counts alike in the training, whatever its size.");
+      lines_.AddList(4, "class_weight: ", NumberTexts(plan_.class_weight));
+    });
   }
 
   // ---- of other examples
@@ -195,6 +260,30 @@ class ModelWriter {
     inputs_.push_back(layer);
   }
 
+  // A vector for each word, then one for the text.
+  void AddTextLayers(const PlannedFeature& feature) {
+    const std::string legal = LegalName(feature.name);
+    const std::string base = legal.empty() ? "text" : legal;
+    const bool conv = plan_.text_model == TextModel::kConv;
+    std::string layer =
+        AddLayer(base + "_embedding",
+                 absl::StrCat("embedding { input_dim: ", feature.ids(), " output_dim: ", kTextUnits,
+                              conv ? " }" : " mask_zero: true }"),
+                 {feature.name},
+                 absl::StrCat(kTextUnits, " numbers for each line of ", feature.vocabulary_file,
+                              ", learned"));
+    if (conv) {
+      layer = AddLayer(base + "_dropout", "dropout { rate: 0.3 }", {layer});
+      layer =
+          AddLayer(base + "_conv1d",
+                   "conv1d { filters: 64 kernel_size: 5 padding: SAME activation: RELU }", {layer});
+      layer = AddLayer(base + "_max", "global_max_pooling1d {}", {layer});
+    } else {
+      layer = AddLayer(base + "_mean", "global_average_pooling1d {}", {layer}, "of its words");
+    }
+    inputs_.push_back(AddDropout(layer));
+  }
+
   std::string AddDropout(const std::string& input) {
     if (plan_.training.dropout == 0) return input;
     return AddLayer("dropout", absl::StrCat("dropout { rate: ", plan_.training.dropout, " }"),
@@ -212,14 +301,21 @@ class ModelWriter {
     const bool one =
         inputs_.size() == 1 && (input != OneFeature().name || !OneFeature().shape.empty());
     if (!one) input = AddLayer("inputs", "concat {}", inputs_);
+    const bool texts = plan_.has(Kind::kText);
+    // The convolution over words is a hidden layer itself.
+    const bool text_alone = texts && inputs_.size() == 1;
     if (has_images()) input = AddDropout(input);
-    input = AddHidden("hidden_1", training.hidden_units, input);
-    input = AddDropout(input);
-    if (!has_images()) input = AddHidden("hidden_2", training.hidden_units / 2, input);
+    if (!text_alone || plan_.text_model != TextModel::kConv) {
+      input = AddHidden("hidden_1", training.hidden_units, input);
+      input = AddDropout(input);
+    }
+    if (!has_images() && !texts) input = AddHidden("hidden_2", training.hidden_units / 2, input);
     const int64_t units = plan_.is_regression() ? 1 : std::ssize(plan_.classes);
     input = AddLayer("logits", absl::StrCat("dense { units: ", units, " }"), {input},
                      plan_.is_regression() ? "" : "one for each class");
-    AddHead(input);
+    lines_.Blank();
+    if (plan_.is_regression()) return AddRegressionHead("", input, plan_.label_feature());
+    AddClassificationHead(input);
   }
 
   const PlannedFeature& OneFeature() const {
@@ -227,35 +323,6 @@ class ModelWriter {
       if (IsUsed(feature)) return feature;
     }
     return plan_.features.front();
-  }
-
-  void AddHead(const std::string& logits) {
-    const std::string label = Quote(plan_.label_feature().name);
-    if (plan_.is_regression()) {
-      lines_.Add(
-          0, absl::StrCat("head { regression { logits: ", Quote(logits), " label: ", label, " } }"),
-          "mean squared error");
-      return;
-    }
-    lines_.Blank();
-    const std::vector<std::string>& names =
-        plan_.class_names.empty() ? plan_.classes : plan_.class_names;
-    if (names.size() <= kMostListedWords && (names != plan_.classes || !AreIds(names))) {
-      std::vector<std::string> texts;
-      for (size_t id = 0; id < names.size(); ++id) {
-        texts.push_back(absl::StrCat(id, " ", Quote(names[id])));
-      }
-      lines_.Comment(0, absl::StrCat("Class ids: ", absl::StrJoin(texts, ", "), "."));
-    }
-    lines_.Add(0, absl::StrCat("head { classification { logits: ", Quote(logits), " label: ", label,
-                               " } }"));
-  }
-
-  static bool AreIds(const std::vector<std::string>& names) {
-    for (size_t id = 0; id < names.size(); ++id) {
-      if (names[id] != absl::StrCat(id)) return false;
-    }
-    return true;
   }
 
   void AddOptimizer() {

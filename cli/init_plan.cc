@@ -29,22 +29,27 @@ constexpr int64_t kFewExamples = 10000;
 // those of scikit-learn.
 void Regularize(const InitPlan& plan, bool images, PlannedTraining& training) {
   const int64_t n = plan.train_examples;
+  const bool texts = plan.has(Kind::kText);
+  // Of the words of a text: half of what is learned of them is to do without the other half.
+  constexpr double kTextDropout = 0.5;
   if (images || n >= kFewExamples) {
-    training.dropout = images ? 0.4 : plan.is_regression() ? 0 : 0.2;
+    training.dropout = images ? 0.4 : texts ? kTextDropout : plan.is_regression() ? 0 : 0.2;
     return;
   }
-  training.dropout = 0.1;
+  training.dropout = texts ? kTextDropout : 0.1;
   // As ridge regression with a penalty of 10, which is for the sum over the examples: here the loss
   // is their mean. Twice as much costs accuracy where the label follows a curve, half as much lets
   // 400 noisy examples be learned by heart. Less than 333 examples want no more than that.
-  training.l2 = std::min(0.03, std::round(1e5 / static_cast<double>(n)) / 1e4);
-  training.steps_per_eval = 100;
+  // The vectors of words begin small, and L2 would keep them there.
+  if (!texts) training.l2 = std::min(0.03, std::round(1e5 / static_cast<double>(n)) / 1e4);
+  training.steps_per_eval = texts ? 50 : 100;
   // A quarter of the training: the loss of few examples rises and falls.
   training.patience = std::max<int64_t>(5, training.max_steps / training.steps_per_eval / 4);
 }
 
 PlannedTraining ChooseTraining(const InitPlan& plan) {
   const int64_t n = plan.train_examples;
+  const bool texts = plan.has(Kind::kText);
   bool images = false;
   int64_t elements = 0;
   for (const PlannedFeature& feature : plan.features) {
@@ -73,16 +78,39 @@ PlannedTraining ChooseTraining(const InitPlan& plan) {
   // Some 200,000 examples, or 160,000 images of 28x28, in all.
   const double work =
       images ? 160000.0 * 784 / static_cast<double>(std::max<int64_t>(elements, 784)) : 200000.0;
-  const double epochs =
-      std::clamp(work / static_cast<double>(n), images ? 2.0 : 3.0, images ? 30.0 : 100.0);
+  const double epochs = std::clamp(work / static_cast<double>(n), images ? 2.0 : 3.0,
+                                   images  ? 30.0
+                                   : texts ? 40.0
+                                           : 100.0);
   const double steps =
       epochs * static_cast<double>(n) / static_cast<double>(training.train_batch_size);
   training.max_steps = std::max<int64_t>(static_cast<int64_t>(std::ceil(steps / 100)) * 100, 200);
-  training.learning_rate = images ? 0.001 : 0.002;
+  // The vectors of rare words are seldom moved.
+  training.learning_rate = images ? 0.001 : texts ? 0.003 : 0.002;
   training.decay_steps = training.max_steps / 5;
   training.hidden_units = images || elements >= 64 || n >= 20000 ? 128 : 64;
   Regularize(plan, images, training);
   return training;
+}
+
+// More words than these are a file of their own.
+constexpr size_t kMostListedWords = 50;
+
+// "vocabulary.txt" for the words of the only text, else one that is called as the feature is. A
+// category whose name is no file name has its words listed.
+void NameVocabularyFiles(InitPlan& plan) {
+  int64_t texts = 0;
+  for (const PlannedFeature& feature : plan.features) texts += feature.kind == Kind::kText;
+  for (PlannedFeature& feature : plan.features) {
+    const bool is_text = feature.kind == Kind::kText;
+    if (is_text && texts == 1) {
+      feature.vocabulary_file = "vocabulary.txt";
+    } else if (is_text ||
+               (feature.kind == Kind::kCategory && feature.vocabulary.size() > kMostListedWords &&
+                LegalName(feature.name) == feature.name)) {
+      feature.vocabulary_file = absl::StrCat(feature.name, ".vocabulary.txt");
+    }
+  }
 }
 
 }  // namespace
@@ -108,6 +136,36 @@ std::string LegalName(std::string_view title) {
   }
   while (!name.empty() && (name.back() == '_' || name.back() == '-')) name.pop_back();
   return name;
+}
+
+const std::vector<std::string>& InitPlan::label_vocabulary() const {
+  if (label_feature().dtype == proto::STRING) return classes;
+  return class_names.empty() ? label_feature().vocabulary : class_names;
+}
+
+void SetClassNames(const std::vector<std::string>& names, InitPlan& plan) {
+  const std::set<std::string> distinct(names.begin(), names.end());
+  if (names.size() == plan.classes.size() && distinct.size() == names.size()) {
+    plan.class_names = names;
+  }
+}
+
+std::vector<float> BalancedWeights(const InitPlan& plan) {
+  const auto occurs = [](int64_t count) { return count > 0; };
+  const std::vector<int64_t>& counts = plan.class_counts;
+  const auto classes = std::count_if(counts.begin(), counts.end(), occurs);
+  std::vector<float> weights;
+  for (const int64_t count : counts) {
+    weights.push_back(occurs(count) ? static_cast<float>(static_cast<double>(plan.train_examples) /
+                                                         static_cast<double>(classes * count))
+                                    : 1);
+  }
+  return weights;
+}
+
+bool InitPlan::has(Kind kind) const {
+  return std::any_of(features.begin(), features.end(),
+                     [kind](const PlannedFeature& feature) { return feature.kind == kind; });
 }
 
 int64_t PlannedFeature::elements() const {
@@ -145,6 +203,7 @@ absl::Status FinishPlan(InitPlan& plan) {
         "nothing is left to learn ", Quote(plan.label_feature().name),
         " from: ", reasons.empty() ? "it is all there is" : absl::StrJoin(reasons, ", ")));
   }
+  NameVocabularyFiles(plan);
   plan.training = ChooseTraining(plan);
   return absl::OkStatus();
 }

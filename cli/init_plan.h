@@ -29,6 +29,7 @@ struct PlannedFeature {
     // JPEG or PNG files, decoded and resized to [height, width, channels], normalized
     kEncodedImage,
     kCategory,   // text, converted to ids of the vocabulary or to hashed ids; or ids
+    kText,       // text, converted to `length` ids of its words
     kTime,       // text, from which `times` are made; the model does not see it
     kIndicator,  // 1 where another column is missing, else 0
     kLabel,
@@ -47,10 +48,13 @@ struct PlannedFeature {
   std::string default_value;
   // One value for all elements, or one per index of the last dimension. Empty: not normalized.
   std::vector<float> mean, stddev;
-  // The words, indexed by id. Empty if the values are ids already.
+  // The words, indexed by id. Empty if the values are ids already. Of kText the first is "", for
+  // padding, the second [UNK], for other words.
   std::vector<std::string> vocabulary;
-  int64_t hash_buckets = 0;  // > 0: texts are hashed to so many ids
-  int64_t depth = 0;         // > 0: values are ids below it, made from a time
+  std::string vocabulary_file;  // its name; empty: the words are listed
+  int64_t hash_buckets = 0;     // > 0: texts are hashed to so many ids
+  int64_t depth = 0;            // > 0: values are ids below it, made from a time
+  int64_t length = 0;           // of kText: words that the model sees
 
   // ---- for a table
   // True if it is made from another column, which names it: it is no column itself.
@@ -62,7 +66,7 @@ struct PlannedFeature {
   // Of kTime: the features that are made from it, by name.
   std::vector<std::pair<std::string, proto::ParseTime::Part>> times;
 
-  // The number of different ids of a category.
+  // The number of different ids of a category or of words.
   int64_t ids() const {
     return depth > 0 ? depth : hash_buckets > 0 ? hash_buckets : std::ssize(vocabulary);
   }
@@ -101,6 +105,12 @@ struct PlannedSeries {
   int64_t span() const { return window + horizon; }
 };
 
+// How the vectors of the words of a text become one.
+enum class TextModel {
+  kConv,  // a convolution over five words each, of which the largest values are taken
+  kMean,  // their mean
+};
+
 struct InitPlan {
   // True for a table, false for tf.Examples.
   bool is_table = false;
@@ -120,15 +130,23 @@ struct InitPlan {
   size_t label = 0;  // index into features
   // The classes of the label, indexed by id. Empty: the label is a real number.
   std::vector<std::string> classes;
-  // the classes' names if the data has them; as many as classes, or none
+  // The names of the classes where the data has them beside the labels, such as in a header; as
+  // many as classes and each once, or none.
   std::vector<std::string> class_names;
+  std::vector<int64_t> class_counts;  // examples to train, by class id
+  // of the classes, in training; empty: 1 each
+  std::vector<float> class_weight;
   PlannedTraining training;
+  TextModel text_model = TextModel::kConv;
   PlannedSeries series;  // `label` is then the column of its first label
   std::vector<std::string> warnings;
 
   bool is_series() const { return series.window > 0; }
   bool is_regression() const { return classes.empty(); }
+  bool has(PlannedFeature::Kind kind) const;  // a feature of the kind
   const PlannedFeature& label_feature() const { return features[label]; }
+  // The label_vocabulary of the head: the names of the classes by id, empty if they have none.
+  const std::vector<std::string>& label_vocabulary() const;
   int64_t eval_examples() const { return examples - train_examples; }
 };
 
@@ -152,17 +170,40 @@ std::string LegalName(std::string_view title);
 // DataLoss if there are fewer examples than shards: no example would be held out.
 absl::Status SetExamples(int64_t examples, int64_t held_out, int64_t shards, InitPlan& plan);
 
+// Sets plan.class_names, unless there is not one name for each class.
+void SetClassNames(const std::vector<std::string>& names, InitPlan& plan);
+
+// The weights of scikit-learn's class_weight='balanced': examples / (classes * examples of the
+// class), of the examples to train. A class without any has weight 1, and is not counted.
+std::vector<float> BalancedWeights(const InitPlan& plan);
+
 // Decides the training of a plan that has its features and label. DataLoss if there is nothing to
 // learn from.
 absl::Status FinishPlan(InitPlan& plan);
+
+// How the words of texts become ids.
+struct TextOptions {
+  int64_t vocabulary_size = 10000;  // words that are known, the most frequent ones
+  int64_t sequence_length = 0;      // words that the model sees; 0: as the texts have them
+  TextModel model = TextModel::kConv;
+  const char* given = nullptr;  // a flag that says one of these; nullptr: none does
+};
 
 // What the user says of the columns of a table, each by its title or its name.
 struct TableOptions {
   std::string label;                // empty: the last column
   std::vector<std::string> ids;     // are ids: categories, whatever their values look like
   std::vector<std::string> ignore;  // are left out
+  std::vector<std::string> texts;   // are texts, whatever their values look like
   bool missing_indicator = false;   // the model is told which numbers are missing
+  TextOptions text;
 };
+
+// Returns the columns that are texts of words: those that the options name, and others most of
+// whose values are different and have several words. Their words are counted before PlanTable.
+// Errors as of PlanTable.
+absl::StatusOr<std::set<size_t>> FindTextColumns(const InspectedTable& table,
+                                                 const TableOptions& options);
 
 // InvalidArgument if there is no column of one of the names, or if a column has two roles. DataLoss
 // if nothing can be learned from the data or about the label.

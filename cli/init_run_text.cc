@@ -173,8 +173,8 @@ void AddLookup(const PlannedFeature& feature, Lines& lines) {
   }
   const std::string head =
       absl::StrCat("transform { lookup { feature: ", Quote(feature.name), " vocabulary_");
-  if (HasVocabularyFile(feature)) {
-    return lines.Add(2, absl::StrCat(head, "file: ", Quote(VocabularyFile(feature)), " } }"));
+  if (!feature.vocabulary_file.empty()) {
+    return lines.Add(2, absl::StrCat(head, "file: ", Quote(feature.vocabulary_file), " } }"));
   }
   lines.AddList(2, head + "list: ", QuoteAll(feature.vocabulary), " } }");
 }
@@ -196,21 +196,18 @@ void AddNormalize(const PlannedFeature& feature, Lines& lines) {
   lines.Add(2, "}");
 }
 
-// The label of a regression, in units of its stddev.
-void AddLabelNormalize(const PlannedFeature& label, Lines& lines) {
-  lines.Comment(
-      2, absl::StrCat("The label too: predictions and errors are in units of its stddev, "
-                      "value = prediction * ",
-                      ShortestText(label.stddev[0]), " + ", ShortestText(label.mean[0]), "."));
-  AddNormalize(label, lines);
-}
-
-// The class ids of the label of a classification.
-void AddLabelLookup(const PlannedFeature& label, Lines& lines) {
-  if (label.dtype == proto::FLOAT32) {
-    lines.Add(2,
-              absl::StrCat("transform { cast { feature: ", Quote(label.name), " dtype: INT64 } }"));
+// The label as its head takes it: a number, the name of a class or the id of one.
+void AddLabel(const InitPlan& plan, Lines& lines) {
+  const PlannedFeature& label = plan.label_feature();
+  const auto cast = [&](const char* dtype) {
+    lines.Add(2, absl::StrCat("transform { cast { feature: ", Quote(label.name), " dtype: ", dtype,
+                              " } }"));
+  };
+  if (plan.is_regression()) {
+    if (label.dtype == proto::INT64) cast("FLOAT32");
+    return;
   }
+  if (label.dtype == proto::FLOAT32) cast("INT64");
   if (label.vocabulary.empty()) return;
   lines.Comment(2, "The classes, by class id.");
   AddLookup(label, lines);
@@ -247,14 +244,37 @@ void AddScales(const InitPlan& plan, Lines& lines) {
   }
 }
 
+// The words of a text as ids: as many for each text.
+void AddText(const PlannedFeature& text, Lines& lines) {
+  const std::string name = absl::StrCat("feature: ", Quote(text.name));
+  lines.Comment(
+      2,
+      absl::StrCat("The words of a text, lowered and without punctuation, as ids: their lines in ",
+                   text.vocabulary_file,
+                   ", from 0. Another word is 1; a text ends with zeros, which are no words to "
+                   "the model."));
+  lines.Add(2, absl::StrCat("transform { split { ", name,
+                            " standardize: LOWER_AND_STRIP_PUNCTUATION } }"));
+  lines.Add(2, absl::StrCat("transform { lookup { ", name, " vocabulary_file: ",
+                            Quote(text.vocabulary_file), " default_value: 1 } }"));
+  lines.Add(2, absl::StrCat("transform { to_tensor { ", name, " length: ", text.length, " } }"),
+            "a longer text is cut");
+}
+
 void AddLookups(const InitPlan& plan, Lines& lines) {
-  if (AnyFeature(plan, [](const PlannedFeature& feature) { return !feature.vocabulary.empty(); })) {
+  for (const PlannedFeature& feature : plan.features) {
+    if (feature.kind == Kind::kText) AddText(feature, lines);
+  }
+  if (AnyFeature(plan, [](const PlannedFeature& feature) {
+        return feature.kind == Kind::kCategory && !feature.vocabulary.empty();
+      })) {
     lines.Comment(2,
                   "Words as ids, those of the examples to train; any other word is -1, which is no "
                   "word to the model.");
   }
   for (const PlannedFeature& feature : plan.features) {
-    if (IsUsed(feature) && (!feature.vocabulary.empty() || feature.hash_buckets > 0)) {
+    if (feature.kind == Kind::kCategory &&
+        (!feature.vocabulary.empty() || feature.hash_buckets > 0)) {
       AddLookup(feature, lines);
     }
   }
@@ -267,8 +287,7 @@ void AddParse(const InitPlan& plan, Lines& lines) {
   AddDecode(plan, lines);
   AddScales(plan, lines);
   AddLookups(plan, lines);
-  plan.is_regression() ? AddLabelNormalize(plan.label_feature(), lines)
-                       : AddLabelLookup(plan.label_feature(), lines);
+  AddLabel(plan, lines);
   lines.Add(0, "}");
 }
 
@@ -301,7 +320,6 @@ void AddSeriesFunctions(const InitPlan& plan, Lines& lines) {
     lines.Add(2,
               SliceText(absl::StrCat("feature: ", Quote(feature.name), " size: ", series.window)));
   }
-  for (const PlannedFeature& label : series.labels) AddLabelNormalize(label, lines);
   lines.Add(0, "}");
   lines.Add(0, "transformation_func {");
   lines.Add(2, "name: \"scale\"");
@@ -345,7 +363,7 @@ int64_t ExampleBytes(const InitPlan& plan) {
   int64_t bytes = 64;
   for (const PlannedFeature& feature : plan.features) {
     const bool encoded = feature.kind == Kind::kEncodedImage;
-    bytes += 8 + (encoded ? feature.file_bytes : 4 * feature.elements());
+    bytes += 8 + 8 * feature.length + (encoded ? feature.file_bytes : 4 * feature.elements());
   }
   return bytes;
 }
@@ -486,8 +504,9 @@ void AddTests(const InitPlan& plan, const std::vector<std::string>& files, Lines
                          "label."
                        : "Some examples to look at; --input=FILE names others.");
   lines.Add(0, "predict {");
-  for (const char* key : {"class_ids", "probabilities"}) {
-    if (!plan.is_regression()) lines.Add(2, absl::StrCat("keys: \"", key, "\""));
+  if (!plan.is_regression()) {
+    lines.Add(2, plan.label_vocabulary().empty() ? "keys: \"class_ids\"" : "keys: \"classes\"");
+    lines.Add(2, "keys: \"probabilities\"");
   }
   AddTestInput(plan, files, /*few=*/true, lines);
   lines.Add(0, "}");

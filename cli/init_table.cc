@@ -69,7 +69,13 @@ class TablePlanner {
                                               ": is an array, want a number or a text"));
     }
     RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
-    if (table_.class_names.size() == plan_.classes.size()) plan_.class_names = table_.class_names;
+    SetClassNames(table_.class_names, plan_);
+    plan_.text_model = options_.text.model;
+    if (options_.text.given != nullptr && !plan_.has(Kind::kText)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", options_.text.given,
+                       " is for texts, and no column is one; --text=COLUMN names one"));
+    }
     if (!plan_.is_json) JoinRuns();
     for (PlannedFeature& feature : made_) plan_.features.push_back(std::move(feature));
     if (FoundByTitle()) {
@@ -78,6 +84,16 @@ class TablePlanner {
     }
     RETURN_IF_ERROR(FinishPlan(plan_));
     return std::move(plan_);
+  }
+
+  absl::StatusOr<std::set<size_t>> TextColumns() {
+    RETURN_IF_ERROR(FindColumns());
+    std::set<size_t> columns = texts_;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const bool has_role = i == plan_.label || ignored_.count(i) > 0 || ids_.count(i) > 0;
+      if (!has_role && table_.arrays.count(i) == 0 && IsText(*columns_[i])) columns.insert(i);
+    }
+    return columns;
   }
 
   absl::StatusOr<InitPlan> PlanWindows(const SeriesOptions& options) {
@@ -102,6 +118,17 @@ class TablePlanner {
   }
 
  private:
+  // Sentences, not a few phrases that recur.
+  static bool IsText(const InspectedColumn& column) {
+    constexpr int64_t kFewestWords = 3;  // in the mean
+    constexpr size_t kFewestTexts = 1000;
+    const int64_t texts = column.texts();
+    if (column.numbers() * 10 > texts || column.words() <= kFewestWords * texts) return false;
+    const size_t different = column.values().map().size();
+    return !column.values().complete() || different > kFewestTexts ||
+           2 * std::ssize(column.values().map()) > texts;
+  }
+
   // ---- of a series
 
   // Texts, and of times the days: the model would have to extrapolate them.
@@ -250,6 +277,15 @@ class TablePlanner {
       ASSIGN_OR_RETURN(const size_t column, add(name, "--ids"));
       ids_.insert(column);
     }
+    for (const std::string& name : options_.texts) {
+      ASSIGN_OR_RETURN(const size_t column, add(name, "--text"));
+      const InspectedColumn& seen = table_.columns[column];
+      if (table_.arrays.count(column) > 0 || (table_.is_json && seen.numbers() > 0)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--text: column ", Quote(name), " has other values than texts"));
+      }
+      texts_.insert(column);
+    }
     if (options_.label.empty()) {
       size_t last = columns_.size() - 1;
       while (last > 0 && flags.count(last) > 0) --last;
@@ -265,6 +301,7 @@ class TablePlanner {
     }
     // Ids are texts as they are written.
     for (const size_t column : ids_) columns_[column] = &table_.columns[column];
+    for (const size_t column : texts_) columns_[column] = &table_.columns[column];
     return absl::OkStatus();
   }
 
@@ -282,6 +319,8 @@ class TablePlanner {
     } else if (ids_.count(i) > 0) {
       PlanIds(*columns_[i], plan_.na_value, feature);
       if (plan_.is_json) PlanJsonIds(*columns_[i], feature);
+    } else if (const auto words = table_.texts.find(i); words != table_.texts.end()) {
+      PlanWords(*columns_[i], words->second, options_.text, feature);
     } else if (const auto array = table_.arrays.find(i); array != table_.arrays.end()) {
       PlanArray(array->second, feature);
     } else if (plan_.is_json && columns_[i]->numbers() > 0 && columns_[i]->texts() > 0 &&
@@ -441,7 +480,7 @@ class TablePlanner {
   const TableOptions& options_;
   // As they are read: the formatted ones as numbers.
   std::vector<const InspectedColumn*> columns_;
-  std::set<size_t> ignored_, ids_;
+  std::set<size_t> ignored_, ids_, texts_;
   bool is_series_ = false;
   InitPlan plan_;
   std::vector<PlannedFeature> made_;  // from columns
@@ -449,6 +488,11 @@ class TablePlanner {
 };
 
 }  // namespace
+
+absl::StatusOr<std::set<size_t>> FindTextColumns(const InspectedTable& table,
+                                                 const TableOptions& options) {
+  return TablePlanner(table, options).TextColumns();
+}
 
 absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const TableOptions& options) {
   return TablePlanner(table, options).Plan();

@@ -10,8 +10,8 @@ std::map<std::string, std::string> InitFiles(const InitPlan& plan, const InitSou
   std::map<std::string, std::string> texts = {{kInitRunFile, RunText(plan, sources)},
                                               {kInitModelFile, ModelText(plan)}};
   for (const PlannedFeature& feature : plan.features) {
-    if (!HasVocabularyFile(feature)) continue;
-    texts[VocabularyFile(feature)] = absl::StrCat(absl::StrJoin(feature.vocabulary, "\n"), "\n");
+    if (feature.vocabulary_file.empty()) continue;
+    texts[feature.vocabulary_file] = absl::StrCat(absl::StrJoin(feature.vocabulary, "\n"), "\n");
   }
   return texts;
 }

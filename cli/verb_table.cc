@@ -448,51 +448,21 @@ std::span<const Verb> Verbs() {
        .choices = ConvertChoices,
        .run = ConvertCommand},
       {.name = "init",
-       .doc = "Write run.textproto and model.textproto for csv, jsonl, series, idx or tfrecord "
-              "files, or folders of images",
+       .doc =
+           "Write run.textproto and model.textproto for csv, jsonl, series, text, idx or tfrecord "
+           "files, or folders of images or texts",
        .arguments = "KIND FILE... --output=DIR",
-       .example = "tpurun init csv iris.csv --label=species --output=iris\n"
-                  "  tpurun init csv train.csv --eval=test.csv --output=iris2\n"
-                  "  tpurun init series power.csv --window=48 --horizon=24 --output=power\n"
-                  "  tpurun init jsonl visits.jsonl --label=/user/age --output=visits\n"
-                  "  tpurun init images photos --output=photos_model\n"
-                  "  tpurun train --config=iris/run.textproto\n"
-                  "  tpurun evaluate --config=iris/run.textproto",
-       .flags = {{.name = "output",
-                  .type = Flag::Type::kPath,
-                  .value_name = "DIR",
-                  .help = "the folder to write them into; what is there is not overwritten"},
-                 {.name = "label",
-                  .value_name = "NAME",
-                  .help = "what to predict: a column (default the last) or feature (label)"},
-                 {.name = "ids",
-                  .type = Flag::Type::kList,
-                  .value_name = "COLUMN,...",
-                  .help = "csv, jsonl: columns that are ids, whatever they look like"},
-                 {.name = "ignore",
-                  .type = Flag::Type::kList,
-                  .value_name = "COLUMN,...",
-                  .help = "csv, jsonl, series: columns to leave out"},
-                 {.name = "missing_indicator",
-                  .type = Flag::Type::kBool,
-                  .help = "csv, jsonl: a further feature: 1 where a number is missing"},
-                 {.name = "window",
-                  .type = Flag::Type::kInt,
-                  .value_name = "N",
-                  .help = "series: rows that the model sees (default 24)"},
-                 {.name = "horizon",
-                  .type = Flag::Type::kInt,
-                  .value_name = "N",
-                  .help = "series: how many rows after the last one it predicts (default 1)"},
-                 {.name = "model",
-                  .value_name = "dense|lstm",
-                  .help = "series: the kind of layers (default dense)"},
-                 {.name = "eval",
-                  .type = Flag::Type::kPaths,
-                  .value_name = "FILE,...",
-                  .help =
-                      "other files to evaluate with, a pair for idx; default every tenth example "
-                      "of the first"}},
+       .example =
+           "tpurun init csv iris.csv --label=species --output=iris\n"
+           "  tpurun init csv train.csv --eval=test.csv --output=iris2\n"
+           "  tpurun init series power.csv --window=48 --horizon=24 --output=power\n"
+           "  tpurun init jsonl visits.jsonl --label=/user/age --output=visits\n"
+           "  tpurun init images photos --output=photos_model\n"
+           "  tpurun init text mails --output=mails_model  # mails/spam/1.txt, mails/ham/2.txt\n"
+           "  tpurun init text mails.tsv --output=mails2   # lines LABEL<TAB>TEXT\n"
+           "  tpurun train --config=iris/run.textproto\n"
+           "  tpurun evaluate --config=iris/run.textproto",
+       .flags = InitFlags(),
        .min_arguments = 2,
        .max_arguments = 1000,
        .first_path = 1,

@@ -25,6 +25,7 @@
 #include "data/init/csv_table.h"
 #include "data/init/examples.h"
 #include "data/init/json_table.h"
+#include "data/init/text_words.h"
 #include "google/protobuf/text_format.h"
 #include "models/model_builder.h"
 #include "proto/example.pb.h"
@@ -44,9 +45,11 @@ class InitTest : public ::testing::Test {
     // Comments name places in the file, and break where it is called something else.
     const std::filesystem::path from = std::filesystem::current_path();
     std::filesystem::current_path(dir_.path());
-    const absl::StatusOr<InspectedTable> table = kind == "jsonl"    ? InspectJson({"data"})
-                                                 : kind == "series" ? InspectSeries({"data"})
-                                                                    : InspectCsv({"data"});
+    const auto texts = [&](const InspectedTable& seen) { return FindTextColumns(seen, options); };
+    const absl::StatusOr<InspectedTable> table =
+        kind == "jsonl"    ? InspectJson({"data"}, {}, kInitShards, texts)
+        : kind == "series" ? InspectSeries({"data"})
+                           : InspectCsv({"data"}, {}, kInitShards, texts);
     std::filesystem::current_path(from);
     RETURN_IF_ERROR(table.status());
     if (kind != "series") return PlanTable(*table, options);
@@ -147,6 +150,35 @@ TEST(ValueCountsTest, MoreThanItKeepsAreForgotten) {
   EXPECT_FALSE(counts.complete());
   EXPECT_TRUE(counts.map().empty());
   EXPECT_EQ(counts.bytes(), 0);
+}
+
+// Counts as Python's collections.Counter has them of the same words.
+TEST(TextWordsTest, TheMostFrequentWordsOfTheTextsToTrain) {
+  TextWords words;
+  words.Add("The café; the CAFÉ's THE end.", false);
+  words.Add("an end\tof it", false);
+  words.Add("", false);
+  words.Add("held out out out", true);
+  EXPECT_EQ(words.texts(), 3);
+  EXPECT_EQ(words.different(), 7);
+  EXPECT_THAT(words.MostFrequent(3, 1), testing::ElementsAre("the", "end", "an"));
+  EXPECT_THAT(words.MostFrequent(10, 2), testing::ElementsAre("the", "end"));
+  EXPECT_EQ(words.Length(0.3), 0);
+  EXPECT_EQ(words.Length(0.5), 4);
+  EXPECT_EQ(words.Length(1), 6);
+  EXPECT_EQ(TextWords().Length(0.95), 0);
+}
+
+TEST(TextWordsTest, RareWordsAreForgottenWhereThereAreTooMany) {
+  TextWords words(20000);
+  for (int i = 0; i < 5000; ++i) {
+    words.Add(absl::StrCat("often word", i, i % 10 == 0 ? " sometimes" : ""), false);
+  }
+  EXPECT_GT(words.pruned(), 0);
+  EXPECT_LT(words.different(), 400);
+  EXPECT_THAT(words.MostFrequent(2, 1), testing::ElementsAre("often", "sometimes"));
+  words.Add(std::string(TextWords::kMostWordBytes + 1, 'x'), false);
+  EXPECT_THAT(words.MostFrequent(1000, 1), testing::Each(testing::SizeIs(testing::Lt(20))));
 }
 
 TEST(ValueCountsTest, TheLargestAreForgottenFirst) {

@@ -46,9 +46,15 @@ absl::Status FuzzInit(std::string_view bytes) {
   const bool first = (variant & 1) != 0, json = (variant & 2) != 0;
   WriteScratch(kTableName, bytes);
   const std::string path = ScratchPath(kTableName);
-  ASSIGN_OR_RETURN(const InspectedTable table, json ? InspectJson({path}) : InspectCsv({path}));
-  const std::string label = !first ? "" : table.titles.empty() ? "column_1" : table.titles[0];
-  ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, {.label = label}));
+  const auto options_of = [first](const InspectedTable& table) -> TableOptions {
+    return {.label = !first ? "" : table.titles.empty() ? "column_1" : table.titles[0]};
+  };
+  const auto texts = [&](const InspectedTable& table) {
+    return FindTextColumns(table, options_of(table));
+  };
+  ASSIGN_OR_RETURN(const InspectedTable table, json ? InspectJson({path}, {}, kInitShards, texts)
+                                                    : InspectCsv({path}, {}, kInitShards, texts));
+  ASSIGN_OR_RETURN(const InitPlan plan, PlanTable(table, options_of(table)));
   for (const auto& [name, text] : InitFiles(plan, {.train = {path}, .eval = {path}}))
     WriteScratch(name, text);
   ConfigErrors errors;

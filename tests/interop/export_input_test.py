@@ -71,8 +71,9 @@ class ExportInputTest(unittest.TestCase):
 
     def predictions(self, arguments, *flags):
         rows = examples.run('predict', *arguments, '--use_tpu=false', '--unset', 'predict.keys', *flags)
-        return {name: np.array([row[name] for row in rows],
-                               np.int64 if name == 'class_ids' else np.float32) for name in rows[0]}
+        types = {'class_ids': np.int64, 'classes': object}
+        return {name: np.array([row[name] for row in rows], types.get(name, np.float32))
+                for name in rows[0]}
 
     def export(self, *arguments):
         """The result and the warnings of both formats."""
@@ -85,6 +86,11 @@ class ExportInputTest(unittest.TestCase):
             feed = {name: values[:batch] for name, values in features.items()}
             got = model(feed) if signature is None else model(feed, signature)
             for name, values in want.items():
+                if name == 'classes':
+                    texts = [[getattr(text, 'decode', lambda text=text: text)() for text in row]
+                             for row in np.asarray(got[name]).tolist()]
+                    self.assertEqual(texts, values[:batch].tolist())
+                    continue
                 error = exported.largest_error(got[name], values[:batch])
                 self.assertLessEqual(error, TOLERANCE, f'{type(model)} {signature} {batch} {name}')
 
@@ -158,6 +164,34 @@ class ExportInputTest(unittest.TestCase):
         notes = {line['name']: line['note'] for line in lines
                  if line.get('signature') == 'serving_default' and 'note' in line}
         self.assertEqual(notes['p'], 'column "p1" and those after it')
+
+    def test_texts(self):
+        """A SavedModel takes the text itself; ONNX has no ops for words and says so."""
+        draw = random.Random(8)
+        good, bad = ('superb', 'lovely', 'Größe'), ('awful', 'dull', 'slow')
+        rows = []
+        for number in range(400):
+            sign = draw.random() < 0.5
+            text = f'The {draw.choice(("screen", "case"))} is {draw.choice(good if sign else bad)}, '
+            text += draw.choice(('', 'bought in May! ' * draw.randrange(3), f'number {number}'))
+            rows.append([text, draw.randint(1, 5), 'positive' if sign else 'negative'])
+        with open(self.path('a.csv'), 'w', encoding='utf-8', newline='') as file:
+            csv.writer(file, lineterminator='\n').writerows([['text', 'stars', 'y'], *rows])
+        arguments = self.make('csv', [self.path('a.csv')])
+        want = self.predictions(arguments, f'--input={self.path("a.csv")}')
+        self.assertGreater((want['classes'][:, 0] == [row[2] for row in rows]).mean(), 0.9)
+        features = {'text': np.array([row[0] for row in rows], object),
+                    'stars': np.array([row[1] for row in rows], np.float32)}
+        result, warnings = self.export(*arguments)
+        self.assertTrue(any('onnx' in warning and 'text' in warning for warning in warnings), warnings)
+        models = exported.models_of(result)
+        for kind in 'SavedModel', 'session':
+            for signature in 'serving_default', 'predict':
+                self.compare(models[kind], features, want, signature)
+        # Texts that no row has: none of their words is known, none at all, and bytes that are not UTF-8.
+        got = models['SavedModel']({'text': np.array([b'zebra', b'', b'\xff superb'], object),
+                                    'stars': np.array([1, 2, 3], np.float32)}, 'serving_default')
+        self.assertTrue(np.isfinite(got['probabilities']).all())
 
     def test_images(self):
         draw = np.random.default_rng(3)

@@ -11,6 +11,7 @@ import transforms_in_tf
 from golden_text import shortest
 
 NORMALIZE = re.compile(r'(normalize {\s*feature: "(.*?)"\s*mean: )([^\n]*?)(\s*stddev: )([^\n]*?)(?=\s*})')
+LABEL = re.compile(r'(label: "(.*?)"\s*label_mean: )(\S+)( label_stddev: )(\S+)')
 MISSING = -2**62  # in place of the value that stands for what is missing
 
 
@@ -26,7 +27,7 @@ def filled(path):
         def made(match):
             mean, stddev = table.moments(match[2], one=not match[3].startswith('['))
             return f'{match[1]}{mean}{match[4]}{stddev}'
-        return f'{data}---\n{NORMALIZE.sub(made, files)}'
+        return f'{data}---\n{LABEL.sub(made, NORMALIZE.sub(made, files))}'
 
 
 class Table(transforms_in_tf.Input):

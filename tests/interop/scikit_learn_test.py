@@ -10,7 +10,6 @@ and fails where tpurun is worse by more than the larger spread. A spread is the 
 smallest one."""
 import csv
 import os
-import re
 import tempfile
 import unittest
 import warnings
@@ -18,6 +17,7 @@ import warnings
 import numpy as np
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.model_selection import KFold
@@ -57,15 +57,6 @@ def trained(kind, path, output, seed, *flags):
     return config
 
 
-def in_own_unit(config, predictions):
-    """Of the label: the configuration says how where it normalizes the label."""
-    with open(config.removeprefix('--config='), encoding='utf-8') as file:
-        words = ' '.join(file.read().replace('#', ' ').split())
-    found = re.search(r'value = prediction \* (\S+) \+ (\S+)\. ', words)
-    stddev, mean = map(float, found.groups()) if found else (1, 0)
-    return np.array(predictions) * stddev + mean
-
-
 def table_score(folder, x, y, train, test, seed):
     titles = [*(f'feature{i}_' for i in range(x.shape[1])), 'label']
     for name, rows in ('train.csv', train), ('test.csv', test):
@@ -75,8 +66,22 @@ def table_score(folder, x, y, train, test, seed):
     test_file = '--input=' + os.path.join(folder, 'test.csv')
     if y.dtype.kind == 'f':
         rows = run('predict', config, test_file)
-        return r2_score(y[test], in_own_unit(config, [row['predictions'][0] for row in rows]))
+        return r2_score(y[test], [row['predictions'][0] for row in rows])
     return run('evaluate', config, test_file)[0]['accuracy']
+
+
+def drawn_texts(seed, classes, rows):
+    """Of 3,000 words as frequent as those of a language (Zipf), some of which say a little of the class."""
+    draw = np.random.RandomState(seed)
+    words = np.array([f'w{i}' for i in range(3000)])
+    frequency = 1 / np.arange(1, len(words) + 1)
+    says = np.where(draw.rand(classes, len(words)) < 0.2, draw.normal(size=(classes, len(words))), 0)
+    says[:, :50] = 0  # such as "the"
+    labels = draw.randint(classes, size=rows)
+    chances = frequency * np.exp(says)
+    chances /= chances.sum(1, keepdims=True)
+    texts = [' '.join(draw.choice(words, size=draw.randint(10, 60), p=chances[label])) for label in labels]
+    return texts, [f'class {label}' for label in labels]
 
 
 class ScikitLearnTest(unittest.TestCase):
@@ -112,6 +117,29 @@ class ScikitLearnTest(unittest.TestCase):
                 self.assertGreaterEqual(np.mean(ours), 0.34)
         comparison.finish(self)
 
+    def test_texts(self):
+        comparison = Comparison()
+        for classes, rows in (2, 2000), (4, 4000):
+            ours, theirs = [], []
+            for seed in SEEDS:
+                texts, labels = drawn_texts(seed, classes, rows)
+                train = rows * 4 // 5
+                with tempfile.TemporaryDirectory() as folder:
+                    path = os.path.join(folder, 'train.csv')
+                    test_path = os.path.join(folder, 'test.csv')
+                    write_table(path, ['text', 'label'], zip(texts[:train], labels[:train]))
+                    write_table(test_path, ['text', 'label'], zip(texts[train:], labels[train:]))
+                    config = trained('csv', path, os.path.join(folder, 'out'), seed)
+                    evaluated, = run('evaluate', config, f'--input={test_path}')
+                    ours.append(evaluated['accuracy'])
+                seen = [i for i in range(train) if i % 10 != 9]
+                made = make_pipeline(CountVectorizer(), LogisticRegression(max_iter=1000)).fit(
+                    [texts[i] for i in seen], [labels[i] for i in seen])
+                theirs.append(made.score(texts[train:], labels[train:]))
+            comparison.add(f'{rows} texts, {classes} classes', ours, 'CountVectorizer, LogisticRegression',
+                           theirs)
+        comparison.finish(self)
+
     def test_a_noisy_sine(self):
         comparison = Comparison('data set')
         rows, window, horizon = 1000, 24, 3
@@ -128,8 +156,7 @@ class ScikitLearnTest(unittest.TestCase):
                                      f'--window={window}', f'--horizon={horizon}', f'--model={kind}')
                     evaluated, = run('evaluate', config)
                     self.assertEqual(evaluated['examples'], rows // 10)
-                    unit = np.diff(in_own_unit(config, [0, 1]))[0]
-                    ours.append(evaluated['mean_absolute_error'] * unit)
+                    ours.append(evaluated['mean_absolute_error'])
                     self.check_forecasts(config, path, y)
                 x = np.lib.stride_tricks.sliding_window_view(y, window)[:-horizon]
                 label = y[window + horizon - 1:]
@@ -145,7 +172,7 @@ class ScikitLearnTest(unittest.TestCase):
     def check_forecasts(self, config, path, y):
         """predict knows what comes after the last row, and so does it for a file of its own."""
         last, = run('predict', config)
-        value = in_own_unit(config, last['predictions'])[0]
+        value = last['predictions'][0]
         want = 3 + np.sin(2 * np.pi * (len(y) + 2) / 20)
         self.assertLess(abs(value - want), 0.5)
         of_file = run('predict', config, f'--input={path}')
