@@ -120,8 +120,8 @@ class TablePlanner {
  private:
   // Sentences, not a few phrases that recur.
   static bool IsText(const InspectedColumn& column) {
-    constexpr int64_t kFewestWords = 3;  // in the mean
-    constexpr size_t kFewestTexts = 1000;
+    constexpr int64_t kFewestWords = 3;   // in the mean
+    constexpr size_t kFewestTexts = 100;  // where many recur
     const int64_t texts = column.texts();
     if (column.numbers() * 10 > texts || column.words() <= kFewestWords * texts) return false;
     const size_t different = column.values().map().size();

@@ -448,9 +448,8 @@ std::span<const Verb> Verbs() {
        .choices = ConvertChoices,
        .run = ConvertCommand},
       {.name = "init",
-       .doc =
-           "Write run.textproto and model.textproto for csv, jsonl, series, text, idx or tfrecord "
-           "files, or folders of images or texts",
+       .doc = "Write run.textproto and model.textproto for tables, series, texts, images or "
+              "TFRecord files",
        .arguments = "KIND FILE... --output=DIR",
        .example =
            "tpurun init csv iris.csv --label=species --output=iris\n"

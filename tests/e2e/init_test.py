@@ -417,7 +417,7 @@ class InitTest(ProgramTest):
         self.assertEqual(many['next'], 'tpurun train --config=many/run.textproto')
         for name in 'run', 'model':
             text = read(self.path('many', f'{name}.textproto')).decode()
-            self.assertNotRegex(text, 'train_and_evaluate|l2')
+            self.assertNotRegex(text, r'train_and_evaluate|\bl2 {')
 
     def test_times_and_numbers_as_people_write_them(self):
         draw = random.Random(9)

@@ -61,12 +61,12 @@ class ExportInputTest(unittest.TestCase):
         self.addCleanup(directory.cleanup)
         self.path = functools.partial(os.path.join, directory.name)
 
-    def make(self, kind, files, *flags):
+    def make(self, kind, files, *flags, steps=200):
         """A model that init makes of the files, trained for a while; the arguments of verbs."""
         output = self.path('made')
         examples.run('init', kind, *files, f'--output={output}')
         config = f'--config={output}/run.textproto'
-        examples.run('train', config, '--max_steps=200', *flags)
+        examples.run('train', config, f'--max_steps={steps}', *flags)
         return (config, *flags)
 
     def predictions(self, arguments, *flags):
@@ -177,7 +177,7 @@ class ExportInputTest(unittest.TestCase):
             rows.append([text, draw.randint(1, 5), 'positive' if sign else 'negative'])
         with open(self.path('a.csv'), 'w', encoding='utf-8', newline='') as file:
             csv.writer(file, lineterminator='\n').writerows([['text', 'stars', 'y'], *rows])
-        arguments = self.make('csv', [self.path('a.csv')])
+        arguments = self.make('csv', [self.path('a.csv')], steps=800)
         want = self.predictions(arguments, f'--input={self.path("a.csv")}')
         self.assertGreater((want['classes'][:, 0] == [row[2] for row in rows]).mean(), 0.9)
         features = {'text': np.array([row[0] for row in rows], object),

@@ -16,12 +16,17 @@ MISSING = -2**62  # in place of the value that stands for what is missing
 
 
 def filled(path):
-    """The text of a file, the numbers of its normalizations made anew."""
+    """The text of a file, the numbers of its normalizations made anew: of CSV and tf.Examples, not of
+    series and JSON lines."""
     with open(path, encoding='utf-8') as file:
         data, files = file.read().split('---\n', 1)
-    if '== run.textproto\n' not in files:
+    if '== run.textproto\n' not in files or data.startswith(('series', 'jsonl')):
         return f'{data}---\n{files}'
     with tempfile.TemporaryDirectory() as directory:
+        for part in files.split('== ')[1:]:
+            name, content = part.split('\n', 1)
+            with open(os.path.join(directory, name), 'w', encoding='utf-8') as file:
+                file.write(content)
         table = Table(data, files.split('== run.textproto\n')[1], directory)
 
         def made(match):
