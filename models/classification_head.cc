@@ -29,13 +29,6 @@ Value TwoLogits(GraphBuilder& b, Value logit) {
   return Pad(b, logit, {0, 1}, {0, 0});
 }
 
-// Returns the label as f32, 0 or 1. It is read from a table, so that the check of the input finds
-// any other label; without that check such a label becomes NaN.
-Value BinaryTargets(GraphBuilder& b, Value label) {
-  const Value table = Convert(b, ConstantInt(b, DType::kS32, {2}, {0, 1}), DType::kF32);
-  return Gather(b, table, label, 0, "targets");
-}
-
 // Adds the metrics of two classes. `score` is larger for class 1, whose probability is
 // `probability`, both (N,1); class 1 is predicted where the score is above 0. `targets` is the
 // label as f32.

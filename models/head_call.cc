@@ -88,12 +88,21 @@ void CheckVocabulary(const HeadCall& call,
   }
   std::map<std::string, int> first;
   for (int i = 0; i < names.size(); ++i) {
+    if (!IsUtf8(names[i])) {
+      call.Fail(ElementPath("label_vocabulary", i),
+                absl::StrCat("label_vocabulary: ", Quote(names[i]), " is not UTF-8"));
+    }
     const auto [known, added] = first.try_emplace(names[i], i);
     if (added) continue;
     call.Fail(
         ElementPath("label_vocabulary", i),
         absl::StrCat("the name ", Quote(names[i]), " is there already, for class ", known->second));
   }
+}
+
+Value BinaryTargets(GraphBuilder& b, Value label) {
+  const Value table = Convert(b, ConstantInt(b, DType::kS32, {2}, {0, 1}), DType::kF32);
+  return Gather(b, table, label, 0, "targets");
 }
 
 std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,

@@ -58,9 +58,13 @@ Value PerClass(const HeadCall& call, const std::string& field,
                const std::string& each);
 
 // Reports a label_vocabulary that does not have as many names as there are classes, or has one
-// twice.
+// twice or in other bytes than UTF-8.
 void CheckVocabulary(const HeadCall& call,
                      const google::protobuf::RepeatedPtrField<std::string>& names, int64_t classes);
+
+// Returns a label of whole numbers as f32, 0 or 1. It is read from a table, so that the check of
+// the input finds any other label; without that check such a label becomes NaN.
+Value BinaryTargets(GraphBuilder& b, Value label);
 
 // Adds the loss of (labels, logits), with its weights, to the model and returns it.
 // `training_weights`, f32[batch], are further weights of the rows in training, which the result

@@ -22,6 +22,10 @@ void BuildMultiLabelHead(ModelContext& m, const proto::Head& head, const ConfigP
   loss_args.set_weights(args.weights());
   loss_args.set_label_smoothing(args.label_smoothing());
   *loss_args.mutable_pos_weight() = args.pos_weight();
+  if (call.label.valid() && IsWhole(b.shape(call.label).dtype)) {
+    const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
+    call.label = BinaryTargets(b, call.label);
+  }
   // One loss for each row: its weight is that of the row.
   const LossDef of_rows = {"sigmoid_cross_entropy", [](LossCall& loss_call) {
                              const LossDef& def = *FindByName(LossList(), "sigmoid_cross_entropy");
