@@ -211,6 +211,19 @@ void CheckTrainable(const ModelContext& m, ConfigErrors& errors) {
   }
 }
 
+// EVAL: adds the metric `loss` to the result, and the losses apart ahead of the metrics of heads.
+void AddLossMetrics(ModelContext& m, const std::vector<Value>& regularization,
+                    EstimatorSpec& result) {
+  std::vector<EvalMetric> losses = LossMetrics(m.b, m.losses, regularization, m.row_weight);
+  result.eval_metrics.push_back(std::move(losses.front()));
+  std::vector<EvalMetric> of_heads = std::move(m.metrics);
+  m.metrics.clear();
+  for (size_t i = 1; i < losses.size(); ++i) {
+    m.AddHeadMetric({"loss", "model"}, std::move(losses[i]));
+  }
+  for (EvalMetric& metric : of_heads) m.metrics.push_back(std::move(metric));
+}
+
 // Builds the graph for `purpose`.
 EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const Purpose& purpose,
                     ConfigErrors& errors) {
@@ -255,9 +268,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const
   }
   if (purpose.has_predictions()) BuildPredictions(m);
   if (purpose.evaluate) {
-    if (!m.losses.empty()) {
-      result.eval_metrics = LossMetrics(b, m.losses, regularization, m.row_weight);
-    }
+    if (!m.losses.empty()) AddLossMetrics(m, regularization, result);
     BuildMetrics(m);
     for (EvalMetric& metric : m.metrics) result.eval_metrics.push_back(std::move(metric));
   }

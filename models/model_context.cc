@@ -9,6 +9,14 @@
 #include "runtime/spec/global_step.h"
 
 namespace tpurun {
+namespace {
+
+// True for what evaluate prints besides metrics.
+bool IsKeyOfResult(const std::string& name) {
+  return name == "checkpoint" || name == "examples" || name == "loss_shard_0" || name == "name";
+}
+
+}  // namespace
 
 const Tensor* ModelContext::Argument(const ConfigPlace& place, const std::string& field,
                                      const std::string& name, bool or_of_head) {
@@ -84,7 +92,7 @@ void ModelContext::AddMetric(const ConfigPlace& place, EvalMetric metric) {
     errors.Add(place, "name", "name is missing");
     return;
   }
-  if (IsReservedName(metric.name)) {
+  if (IsReservedName(metric.name) || IsKeyOfResult(metric.name)) {
     errors.Add(place, "name",
                absl::StrCat("the name ", Quote(metric.name), " is reserved; choose another"));
     return;

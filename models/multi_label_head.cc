@@ -51,8 +51,13 @@ void BuildMultiLabelHead(ModelContext& m, const proto::Head& head, const ConfigP
   }
   if (!m.purpose.has_predictions()) return;
   ScopedName scope(b, "predictions");
-  m.AddPrediction(place, call.Key("probabilities"), probabilities());
+  const Value predicted = probabilities();
+  m.AddPrediction(place, call.Key("probabilities"), predicted);
   m.AddPrediction(place, call.Key("logits"), call.logits);
+  const auto& names = args.label_vocabulary();
+  m.export_outputs.push_back({.kind = ExportOutput::Kind::kClassification,
+                              .value = predicted,
+                              .class_names = {names.begin(), names.end()}});
 }
 
 }  // namespace tpurun

@@ -37,25 +37,33 @@ LabelScale ScaleOf(const HeadCall& call, const proto::RegressionHead& args) {
   return {scale("label_mean", args.label_mean()), scale("label_stddev", args.label_stddev())};
 }
 
-void AddRegressionMetrics(const HeadCall& call, const LossTerm& loss, Value predictions) {
+// Errors are those of the logits and the normalized label, in the unit of the label: of labels that
+// are far from 0 the predictions have too few digits. `scaled` has the normalized label.
+void AddRegressionMetrics(const HeadCall& call, const HeadCall& scaled, const LabelScale& scale,
+                          const LossTerm& loss, Value predictions) {
   GraphBuilder& b = call.m.b;
   const auto labels = [&](ConfigErrors& errors) {
     return LabelsLike(b, call.label, predictions, "logits", errors);
   };
   AddMeanMetric(call, loss, "average_loss", [&](ConfigErrors&) { return loss.elements; });
   AddMeanMetric(call, loss, "label/mean", labels);
+  const auto in_unit = [&](Value error) {
+    return scale.stddev.valid() ? Mul(b, error, scale.stddev) : error;
+  };
   AddMeanMetric(call, loss, "mean_absolute_error", [&](ConfigErrors& errors) {
-    return AbsoluteErrorValues(b, call.label, predictions, errors);
+    return in_unit(AbsoluteErrorValues(b, scaled.label, call.logits, errors));
   });
   AddMeanMetric(call, loss, "prediction/mean", [&](ConfigErrors&) { return predictions; });
-  AddMeanMetric(
-      call, loss, "root_mean_squared_error",
-      [&](ConfigErrors& errors) { return Square(b, Sub(b, predictions, labels(errors))); },
-      {[](double mean) { return std::sqrt(mean); },
-       [](GraphBuilder& b, Value mean) { return Sqrt(b, mean); }});
+  AddMeanMetric(call, loss, "root_mean_squared_error",
+                [&](ConfigErrors& errors) {
+                  const Value label = LabelsLike(b, scaled.label, call.logits, "logits", errors);
+                  return Square(b, in_unit(Sub(b, call.logits, label)));
+                },
+                {[](double mean) { return std::sqrt(mean); },
+                 [](GraphBuilder& b, Value mean) { return Sqrt(b, mean); }});
   if (!call.m.purpose.evaluate) return;
   const proto::MetricArgs none;
-  AddListedMetric(call, loss, "r2_score", "r2_score", none, call.label, predictions);
+  AddListedMetric(call, loss, "r2_score", "r2_score", none, scaled.label, call.logits);
 }
 
 }  // namespace
@@ -81,7 +89,7 @@ void BuildRegressionHead(ModelContext& m, const proto::Head& head, const ConfigP
     if (label.valid()) scaled.label = scale.ToLogits(b, label);
   }
   if (const auto loss = AddLoss(scaled, *FindByName(LossList(), "mean_squared_error"), loss_args)) {
-    AddRegressionMetrics(call, *loss, predictions());
+    AddRegressionMetrics(call, scaled, scale, *loss, predictions());
   }
   if (!m.purpose.has_predictions() || !call.logits.valid()) return;
   const Value predicted = predictions();

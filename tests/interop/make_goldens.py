@@ -46,7 +46,8 @@ KINDS = {
 }
 # What TensorFlow refuses, and has no op for: tpurun's own sums over cores, memory layouts, fused programs.
 # Of labels far from 0 Keras' R2Score, which squares them in float32, has no digit.
-ABSENT = {'metrics': {'confusion_matrix_no_class', 'r2_score_far_from_zero'},
+ABSENT = {'heads': {'regression_far_from_zero'},
+          'metrics': {'confusion_matrix_no_class', 'r2_score_far_from_zero'},
           'ops': {'cross_process_concat', 'cross_process_sum', 'cross_replica_concat', 'cross_replica_sum',
                   'fused', 'group_sums', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
 
