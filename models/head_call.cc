@@ -88,9 +88,9 @@ void CheckVocabulary(const HeadCall& call,
   }
   std::map<std::string, int> first;
   for (int i = 0; i < names.size(); ++i) {
-    if (!IsUtf8(names[i])) {
+    if (names[i].empty() || !IsUtf8(names[i])) {
       call.Fail(ElementPath("label_vocabulary", i),
-                absl::StrCat("label_vocabulary: ", Quote(names[i]), " is not UTF-8"));
+                absl::StrCat("label_vocabulary: want a name in UTF-8, got ", Quote(names[i])));
     }
     const auto [known, added] = first.try_emplace(names[i], i);
     if (added) continue;

@@ -92,7 +92,8 @@ void ModelContext::AddMetric(const ConfigPlace& place, EvalMetric metric) {
     errors.Add(place, "name", "name is missing");
     return;
   }
-  if (IsReservedName(metric.name) || IsKeyOfResult(metric.name)) {
+  if (IsReservedName(metric.name) || IsKeyOfResult(metric.name) ||
+      class_names.count(metric.name) > 0) {
     errors.Add(place, "name",
                absl::StrCat("the name ", Quote(metric.name), " is reserved; choose another"));
     return;

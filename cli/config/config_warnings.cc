@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/iterations_per_loop.h"
@@ -69,6 +70,19 @@ void WarnOfNormalizedLabels(const proto::RunConfig& run, const proto::ModelSpec&
                      ": predictions and metrics are in units of its stddev; want label_mean "
                      "and label_stddev of the head in place of normalize, which keep the "
                      "unit of the label"));
+  }
+}
+
+void WarnOfMonitor(const proto::RunConfig& run, ConfigErrors& errors) {
+  const proto::Monitor& monitor = run.train_and_evaluate().monitor();
+  if (monitor.has_mode()) return;
+  for (const char* const higher : {"accuracy", "auc", "precision", "recall", "f1", "r2", "top_k"}) {
+    if (!absl::StrContains(monitor.metric(), higher)) continue;
+    errors.Warn(
+        {"train_and_evaluate.monitor", "train_and_evaluate.monitor"}, "metric",
+        absl::StrCat("without a mode the checkpoint with the lowest ", Quote(monitor.metric()),
+                     " is the best; want mode: MAX for the highest"));
+    return;
   }
 }
 

@@ -18,6 +18,10 @@ void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, Con
 void WarnOfNormalizedLabels(const proto::RunConfig& run, const proto::ModelSpec& model,
                             ConfigErrors& errors);
 
+// Adds a warning for a monitor that keeps the checkpoint with the lowest value of a metric that is
+// better the higher it is, because no mode is given.
+void WarnOfMonitor(const proto::RunConfig& run, ConfigErrors& errors);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_CLI_CONFIG_CONFIG_WARNINGS_H_

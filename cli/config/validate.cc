@@ -59,6 +59,7 @@ class Validator {
     CheckHooks(run_, errors_);
     CheckRules(run_, "", errors_);
     WarnOfConfig(run_, required_.train, required_.alternating, errors_);
+    if (required_.alternating) WarnOfMonitor(run_, errors_);
     if (required_.train) WarnOfNormalizedLabels(run_, config_.model, errors_);
   }
 
