@@ -233,6 +233,10 @@ class CsvDecoder {
     const proto::DecodeCsv::Column& column = columns_.config().column(index);
     const NumberFormat& format = columns_.number_format(index);
     if (missing && !column.has_default_value()) {
+      if (may_lack_labels_ && column.label()) {
+        AppendAbsent(index, to);
+        return "";
+      }
       return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value");
     }
     const std::string_view field = missing ? column.default_value() : fields_[place];

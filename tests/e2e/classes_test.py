@@ -57,6 +57,31 @@ class ClassesTest(ProgramTest):
         for path in (exported['path'], exported['onnx_path']):
             self.assertRegex(self.succeed('inspect', path).out, r'output +classes +string +\[(-1|batch),1\]')
 
+    def test_predict_needs_no_label(self):
+        """The column may be empty, for names and for ids."""
+        rows = ''.join(row[:-1] + '\n' for row in self.ids['iris_test.csv'][1:4])
+        write(self.path('rows.csv'), rows)
+        parse = ('--set', 'transformation_func.0.transform.0.decode_csv.column.Species.label=true', '--set',
+                 'predict.input={ source { text_line { file: "rows.csv" } } '
+                 'transform { apply { transformation_func: "parse" } } }')
+        self.succeed(*self.iris('train', 'ids', '--max_steps=5', *VOCABULARY))
+        self.assertEqual(len(self.succeed(*self.iris('predict', 'ids', *VOCABULARY, *parse,
+                                                     '--keys=classes')).out.splitlines()), 3)
+        self.write_names()
+        self.succeed(*self.iris('train', 'names', '--max_steps=5', *STRINGS))
+        self.assertEqual(len(self.succeed(*self.iris('predict', 'names', *STRINGS, *parse,
+                                                     '--keys=classes')).out.splitlines()), 3)
+        done = self.call(*self.iris('evaluate', 'ids', *VOCABULARY, '--input=rows.csv', '--set',
+                                    'evaluate.0.input.source.text_line.skip_lines=0'))
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('the field is empty', done.err)
+
+    def test_a_monitor_of_accuracy_without_a_mode_is_warned_of(self):
+        done = self.succeed(*self.iris('train_and_evaluate', 'model', '--max_steps=20', '--steps_per_eval=10', '--set',
+                                       'train_and_evaluate.monitor.metric=accuracy'))
+        self.assertIn('without a mode the checkpoint with the lowest "accuracy" is the best; want mode: MAX',
+                      ' '.join(done.warnings))
+
     def test_ids_may_have_names(self):
         self.succeed(*self.iris('train', 'model', '--max_steps=20', *VOCABULARY))
         row = json.loads(self.succeed(*self.iris('predict', 'model', *VOCABULARY,
