@@ -472,7 +472,8 @@ void AddTestInput(const InitPlan& plan, const std::vector<std::string>& files, b
   lines.Add(2, "}");
 }
 
-void AddTrainAndEvaluate(const PlannedTraining& training, Lines& lines) {
+void AddTrainAndEvaluate(const InitPlan& plan, Lines& lines) {
+  const PlannedTraining& training = plan.training;
   if (training.steps_per_eval == 0) return;
   lines.Blank();
   lines.Comment(
@@ -480,13 +481,18 @@ void AddTrainAndEvaluate(const PlannedTraining& training, Lines& lines) {
       absl::StrCat("There are few examples: train_and_evaluate ends the training when the loss of "
                    "those held out has not fallen for ",
                    training.patience,
-                   " evaluations, and keeps the checkpoint with the lowest one. The length of the "
+                   " evaluations, and the checkpoint with the lowest one is then the newest. The "
+                   "length of the "
                    "training then depends on them, so other examples may give a worse result: "
                    "evaluate --input=FILE tells. train does not read this."));
   lines.Add(0, "train_and_evaluate {");
   lines.Add(2, absl::StrCat("steps_per_eval: ", training.steps_per_eval));
-  lines.Add(2, "monitor { metric: \"loss\" mode: MIN }");
-  lines.Add(2, absl::StrCat("early_stopping { patience: ", training.patience, " }"));
+  // Not `loss`, which has the regularization too; several heads have no average_loss in common.
+  const bool several = plan.series.labels.size() > 1;
+  lines.Add(
+      2, absl::StrCat("monitor { metric: \"", several ? "loss" : "average_loss", "\" mode: MIN }"));
+  lines.Add(
+      2, absl::StrCat("early_stopping { patience: ", training.patience, " restore_best: true }"));
   lines.Add(0, "}");
 }
 
@@ -552,7 +558,7 @@ std::string RunText(const InitPlan& plan, const InitSources& sources) {
             absl::StrCat("some ", epochs, " times all examples to train"));
   AddTrainInput(plan, sources.train, lines);
   lines.Add(0, "}");
-  AddTrainAndEvaluate(training, lines);
+  AddTrainAndEvaluate(plan, lines);
   lines.Blank();
   if (plan.is_series()) {
     AddSeriesTests(plan, sources.eval, lines);

@@ -113,13 +113,13 @@ class ReportTest(ProgramTest):
     def test_the_table_has_a_row_a_training(self):
         _, data = self.report('runs')
         columns, rows = data['table']['columns'], data['table']['rows']
-        self.assertEqual(columns[:6], ['run', 'step', 'eval accuracy', 'learning_rate', 'loss',
+        self.assertEqual(columns[:7], ['run', 'step', 'eval accuracy', 'eval average_loss', 'learning_rate', 'loss',
                                        'eval loss'])
-        self.assertEqual(columns[6], 'model.layer.hidden_1.dense.units')
-        self.assertEqual([(row[0], row[1], row[6]) for row in rows],
+        self.assertEqual(columns[7], 'model.layer.hidden_1.dense.units')
+        self.assertEqual([(row[0], row[1], row[7]) for row in rows],
                          [('width_16', '20', '16'), ('width_8', '20', '8')])
         for row in rows:
-            for column, folder in ((4, row[0]), (5, row[0] + '/eval')):
+            for column, folder in ((5, row[0]), (6, row[0] + '/eval')):
                 self.assertEqual(row[column], f'{self.logged(folder, "loss")[1][-1]:.6g}')
 
     def test_the_page_needs_nothing_else(self):
@@ -173,7 +173,7 @@ class ReportTest(ProgramTest):
         self.assertEqual(json.loads(both.out), done)
         data = page_data(read(self.path('a.html')).decode())
         self.assertEqual([row[0] for row in data['table']['rows']], names)
-        self.assertEqual(data['table']['order'], {'column': 4, 'mode': 'MIN'})
+        self.assertEqual(data['table']['order'], {'column': 5, 'mode': 'MIN'})
         text = self.succeed('report', 'runs', '--format=text', '--sort_by=loss').out
         self.assertIn(f'Sorted by loss, the lowest first:\n', text)
         self.assertIn(f'\n* {names[0]} ', text)
