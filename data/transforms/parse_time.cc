@@ -97,9 +97,10 @@ std::optional<RowTransform> BindParseTime(const proto::Transform& transform, con
                                           ConfigErrors& errors) {
   const proto::ParseTime& parse_time = transform.parse_time();
   const int index = FindFeature(input, parse_time.feature(), "feature", errors);
-  if (index >= 0 && input[index].dtype != proto::STRING) {
-    errors.Add("feature", absl::StrCat("feature ", Quote(parse_time.feature()),
-                                       " must be STRING, got ", input[index].ToString()));
+  if (index >= 0 && (input[index].dtype != proto::STRING || input[index].varies())) {
+    errors.Add("feature", absl::StrCat("feature ", Quote(parse_time.feature()), " must be STRING",
+                                       input[index].varies() ? " of one shape" : "", ", got ",
+                                       input[index].ToString()));
   }
   const std::optional<absl::Time> epoch = FindTime(parse_time.epoch(), {kEpochFormat});
   if (!epoch.has_value()) {
