@@ -409,6 +409,36 @@ RowTransform::Fields::Notes JsonNotes(const proto::DecodeJson& decode_json,
   return notes;
 }
 
+// Any feature whose key begins with that of the node.
+int FeatureWithin(const JsonNode& node) {
+  if (node.feature >= 0) return node.feature;
+  return FeatureWithin(*node.children.begin()->second);
+}
+
+// Puts feature `index` where the keys lead. Returns what is wrong, empty if nothing is.
+std::string PlaceJsonFeature(const std::vector<std::string>& keys, int index, JsonLayout* layout) {
+  const auto title = [layout](int other) {
+    return absl::StrCat("feature ", other + 1, " ", Quote(layout->features[other].config.name()));
+  };
+  JsonNode* node = &layout->root;
+  for (const std::string& key : keys) {
+    if (node->feature >= 0) {
+      return absl::StrCat("is within the value of ", title(node->feature),
+                          "; a slice takes elements of a feature");
+    }
+    std::unique_ptr<JsonNode>& child = node->children[key];
+    if (child == nullptr) child = std::make_unique<JsonNode>();
+    node = child.get();
+  }
+  if (node->feature >= 0) return "is taken by another feature";
+  if (!node->children.empty()) {
+    return absl::StrCat("leads to a value that has that of ", title(FeatureWithin(*node)),
+                        " within; a slice takes elements of a feature");
+  }
+  node->feature = index;
+  return "";
+}
+
 // Adds the feature to the layout's tree. `number` counts from 1.
 void AddJsonFeature(const proto::DecodeJson::Feature& feature, int number, const std::string& path,
                     JsonLayout* layout, ConfigErrors& errors) {
@@ -446,18 +476,9 @@ void AddJsonFeature(const proto::DecodeJson::Feature& feature, int number, const
                             Quote(feature.key())));
     return;
   }
-  JsonNode* node = &layout->root;
-  for (const std::string& key : *keys) {
-    std::unique_ptr<JsonNode>& child = node->children[key];
-    if (child == nullptr) child = std::make_unique<JsonNode>();
-    node = child.get();
-  }
-  if (node->feature >= 0) {
-    errors.Add(place, "key",
-               absl::StrCat("the key ", Quote(KeyOf(feature)), " is taken by another feature"));
-    return;
-  }
-  node->feature = number - 1;
+  const std::string wrong = PlaceJsonFeature(*keys, number - 1, layout);
+  if (wrong.empty()) return;
+  errors.Add(place, "key", absl::StrCat("the key ", Quote(KeyOf(feature)), " ", wrong));
 }
 
 void CheckIsLine(const Schema& input, ConfigErrors& errors) {
