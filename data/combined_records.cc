@@ -23,10 +23,26 @@ CombinedInput::CombinedInput(Elements elements)
 absl::StatusOr<const Table*> CombinedInput::Load(std::span<const Item> items, int thread) {
   Lane& lane = LaneOf(thread);
   const double before = lane.chain.Seconds();
-  const absl::Status status = Run(items, lane.chain);
+  const absl::StatusOr<const Table*> rows = RunBlocks(items, lane);
   lane.seconds = lane.chain.Seconds() - before;
-  RETURN_IF_ERROR(status);
-  return &lane.chain.rows();
+  return rows;
+}
+
+absl::StatusOr<const Table*> CombinedInput::RunBlocks(std::span<const Item> items, Lane& lane) {
+  const auto most_rows = static_cast<size_t>(steps_.most_rows);
+  if (!steps_.varies || items.size() <= most_rows) {
+    RETURN_IF_ERROR(Run(items, lane.chain));
+    return &lane.chain.rows();
+  }
+  lane.joined.rows = 0;
+  for (Column& column : lane.joined.columns) column.Clear();
+  while (!items.empty()) {
+    const size_t count = std::min(most_rows, items.size());
+    RETURN_IF_ERROR(Run(items.first(count), lane.chain));
+    lane.joined.Append(lane.chain.rows());
+    items = items.subspan(count);
+  }
+  return &lane.joined;
 }
 
 void CombinedInput::AddTimes() {
@@ -58,7 +74,8 @@ CombinedInput::Lane& CombinedInput::LaneOf(int thread) {
   const std::lock_guard<std::mutex> lock(mutex_);
   while (std::ssize(lanes_) <= thread) {
     const auto next = static_cast<int>(lanes_.size());
-    lanes_.push_back({RowChain(records_.get(), &steps_, next, times_ != nullptr)});
+    lanes_.push_back({.chain = RowChain(records_.get(), &steps_, next, times_ != nullptr),
+                      .joined = EmptyTable(steps_.output())});
   }
   return lanes_[thread];
 }

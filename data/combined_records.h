@@ -41,9 +41,12 @@ class CombinedInput {
  private:
   struct Lane {
     RowChain chain;
+    Table joined;        // the rows of several blocks
     double seconds = 0;  // of its last Load
   };
 
+  // The rows of the items, in blocks if a row may be large.
+  absl::StatusOr<const Table*> RunBlocks(std::span<const Item> items, Lane& lane);
   absl::Status Run(std::span<const Item> items, RowChain& chain);
   Lane& LaneOf(int thread);
 

@@ -19,11 +19,16 @@ bool Makes(const RowTransform& transform, std::string_view column) {
   return std::find(transform.makes.begin(), transform.makes.end(), column) != transform.makes.end();
 }
 
-// A row of a size that is not known is transformed alone.
+bool Varies(const Schema& schema) {
+  return std::any_of(schema.begin(), schema.end(),
+                     [](const ColumnType& type) { return type.varies(); });
+}
+
+// A row of a size that is not known is transformed alone: transforms bound the memory of a row.
 int64_t MostRows(const Schema& schema) {
+  if (Varies(schema)) return 1;
   int64_t most = kMostRows;
   for (const ColumnType& type : schema) {
-    if (type.varies()) return 1;
     most = std::min(most, kBlockBytes / std::max<int64_t>(type.row_bytes(), 1));
   }
   return std::max<int64_t>(most, 1);
@@ -32,7 +37,10 @@ int64_t MostRows(const Schema& schema) {
 }  // namespace
 
 RowSteps::RowSteps(const Schema& input, std::vector<RowTransform> transforms)
-    : input(input), transforms(std::move(transforms)), most_rows(MostRows(input)) {
+    : input(input),
+      transforms(std::move(transforms)),
+      most_rows(MostRows(input)),
+      varies(Varies(input)) {
   const Schema* in = &this->input;
   for (const RowTransform& transform : this->transforms) {
     passed.emplace_back();
@@ -49,6 +57,7 @@ RowSteps::RowSteps(const Schema& input, std::vector<RowTransform> transforms)
       }
     }
     most_rows = std::min(most_rows, MostRows(transform.output));
+    varies = varies || Varies(transform.output);
     is_random = is_random || transform.is_random;
     in = &transform.output;
   }

@@ -30,6 +30,7 @@ struct RowSteps {
   // As {index before, index after}: unchanged columns, and those that a transform changes in place.
   std::vector<std::vector<std::pair<int, int>>> passed, changed;
   int64_t most_rows = 1;   // that are worth transforming at a time
+  bool varies = false;     // a column has rows of a size that is not known; most_rows is then 1
   bool is_random = false;  // a transform reads the identities of the rows
 };
 

@@ -1,9 +1,17 @@
 // Inputs of inputs and windows: what testdata/transforms cannot show.
+#include <algorithm>
+#include <memory>
+#include <numeric>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "data/combined_records.h"
+#include "data/records.h"
 #include "gtest/gtest.h"
 #include "tests/data/run_input.h"
 
@@ -100,6 +108,57 @@ TEST(CombinedInputTest, ARepeatInAnInputNeedsACacheOfStandardInput) {
   const std::string cached = error("transform { cache {} } transform { repeat {} }");
   EXPECT_FALSE(absl::StrContains(cached, unreadable)) << cached;
   EXPECT_TRUE(absl::StrContains(cached, no_feature)) << cached;
+}
+
+// A transform makes a list of x tens, the next one its sum. `blocks` receives how many rows at a
+// time.
+Elements ListsAndSums(std::vector<int64_t>* blocks) {
+  Table table{.rows = 64};
+  table.columns.push_back({.type = {"x", proto::INT64, {}}});
+  for (int64_t row = 0; row < table.rows; ++row) table.columns[0].bytes.Append(&row, sizeof row);
+  RowTransform lists{.output = {{"list", proto::INT64, {kVaries}}}};
+  lists.makes = {"list"};
+  lists.apply = [blocks](const RowBatch& rows, Table* out) {
+    blocks->push_back(rows.in.rows);
+    out->columns[0].Clear();
+    for (const int64_t x : rows.in.columns[0].values<int64_t>()) {
+      const int64_t dims[] = {x};
+      std::fill_n(reinterpret_cast<int64_t*>(out->columns[0].AddRow(dims)), x, 10);
+    }
+    return absl::OkStatus();
+  };
+  RowTransform sums{.output = {{"sum", proto::INT64, {}}}};
+  sums.makes = {"sum"};
+  sums.apply = [](const RowBatch& rows, Table* out) {
+    out->columns[0].Clear();
+    for (int64_t row = 0; row < rows.in.rows; ++row) {
+      const auto [begin, end] = rows.in.columns[0].ElementsOf(row);
+      const std::span<const int64_t> list = rows.in.columns[0].values<int64_t>();
+      const int64_t sum = std::accumulate(list.begin() + begin, list.begin() + end, int64_t{0});
+      out->columns[0].bytes.Append(&sum, sizeof sum);
+    }
+    return absl::OkStatus();
+  };
+  return {.records = std::make_unique<TableRecords>(
+              std::move(table), std::vector<RowSource>(),
+              [](const Origin& origin) { return absl::StrCat("row ", origin.record); }),
+          .map = {.transforms = {lists, sums}}};
+}
+
+// A transform bounds the memory of a row: a block of an outer input may have 128 of them.
+TEST(CombinedInputTest, RowsOfUnknownSizesAreMadeOneByOne) {
+  std::vector<int64_t> blocks;
+  CombinedInput input(ListsAndSums(&blocks));
+  const std::vector<Item> items = {{0}, {3}, {63}, {3}};
+  for (const size_t count : {4, 1, 3}) {
+    const absl::StatusOr<const Table*> rows = input.Load(std::span(items).first(count), 0);
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_EQ((*rows)->rows, count);
+    const std::span<const int64_t> sums = (*rows)->column("sum").values<int64_t>();
+    ASSERT_EQ(sums.size(), count);
+    for (size_t i = 0; i < count; ++i) EXPECT_EQ(sums[i], 10 * items[i].id);
+  }
+  EXPECT_EQ(blocks, std::vector<int64_t>(8, 1));
 }
 
 }  // namespace
