@@ -147,7 +147,7 @@ void PlanFeature(const InspectedFeature& seen, int64_t examples, const std::vect
   if (seen.kind == Feature::kBytesList) feature.dtype = proto::STRING;
   if (seen.kind == Feature::kInt64List) feature.dtype = proto::INT64;
   InspectedColumn column = seen.column;
-  for (int64_t i = seen.examples; i < examples; ++i) column.AddMissing([] { return ""; });
+  column.AddMissing([] { return ""; }, examples - seen.examples);
   if (text || (scalar && seen.kind != Feature::kBytesList)) {
     return PlanScalar(column, "", examples, feature);
   }
@@ -206,10 +206,9 @@ absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
     }
     plan.features.push_back(std::move(feature));
   }
-  InspectedColumn label_column = features.at(label_key).column;
-  for (int64_t i = features.at(label_key).examples; i < plan.examples; ++i) {
-    label_column.AddMissing([] { return ""; });
-  }
+  const InspectedFeature& seen = features.at(label_key);
+  InspectedColumn label_column = seen.column;
+  label_column.AddMissing([] { return ""; }, plan.examples - seen.examples);
   RETURN_IF_ERROR(PlanLabel(label_column, plan));
   RETURN_IF_ERROR(FinishPlan(plan));
   return plan;

@@ -64,9 +64,11 @@ class TablePlanner {
     if (!plan_.is_json) plan_.na_value = ChooseNaValue(columns_);
     plan_.features.resize(columns_.size());
     for (size_t i = 0; i < plan_.features.size(); ++i) PlanColumn(i);
-    if (table_.arrays.count(plan_.label) > 0) {
-      return absl::DataLossError(absl::StrCat("label ", Quote(plan_.label_feature().title),
-                                              ": is an array, want a number or a text"));
+    if (const auto array = table_.arrays.find(plan_.label); array != table_.arrays.end()) {
+      const std::string& wrong = array->second.wrong;
+      return absl::DataLossError(absl::StrCat("label ", Quote(plan_.label_feature().title), ": is ",
+                                              wrong.empty() ? "an array" : wrong,
+                                              ", want a number or a text"));
     }
     RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
     SetClassNames(table_.class_names, plan_);
@@ -98,6 +100,7 @@ class TablePlanner {
 
   absl::StatusOr<InitPlan> PlanWindows(const SeriesOptions& options) {
     is_series_ = true;
+    plan_.examples = table_.rows;  // for the columns; then the windows
     RETURN_IF_ERROR(FindColumns());
     plan_.na_value = ChooseNaValue(columns_);
     plan_.features.resize(columns_.size());
@@ -353,6 +356,7 @@ class TablePlanner {
     PlannedFeature indicator;
     indicator.kind = Kind::kIndicator;
     indicator.is_made = true;
+    indicator.shape = feature.shape;
     indicator.name = feature.missing_indicator =
         names_.Take(absl::StrCat(feature.name, "_is_missing"));
     made_.push_back(std::move(indicator));

@@ -15,8 +15,6 @@ size_t FindMissingText(std::string_view text) {
 
 }  // namespace
 
-void InspectedColumn::AddMissing() { ++empty_; }
-
 void InspectedColumn::AddText(std::string_view text, bool held_out) {
   ++texts_;
   ForEachWord(text, IsWordSpace, [this](size_t, size_t) { ++words_; });

@@ -24,9 +24,10 @@ class InspectedColumn {
  public:
   // `where` returns the place of the value. It is called only for a value that messages may name.
   template <typename Where>
-  void AddMissing(const Where& where) {
-    AddMissing();
-    if (empty_ == 1) first_missing_ = where();
+  void AddMissing(const Where& where,
+                  int64_t count = 1) {  // of `count` examples, the first's place
+    if (empty_ == 0 && count > 0) first_missing_ = where();
+    empty_ += count;
   }
   template <typename Where>
   void AddText(std::string_view text, bool held_out, const Where& where) {
@@ -77,7 +78,6 @@ class InspectedColumn {
   ValueCounts& values() { return values_; }
 
  private:
-  void AddMissing();
   void AddText(std::string_view text, bool held_out);
 
   int64_t empty_ = 0;

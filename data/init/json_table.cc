@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -58,6 +59,8 @@ class JsonInspector {
           absl::StrCat(files.front(), ": no object has a member, want JSON objects, one a line"));
     }
     for (size_t i = 0; i < table_.columns.size(); ++i) {
+      // decode_json cannot take a value and what is within it.
+      if (objects_.count(table_.titles[i]) > 0) table_.arrays[i].wrong = "objects and other values";
       const InspectedColumn& column = table_.columns[i];
       const bool is_text = column.texts() > 0 && column.numbers() == 0;
       if (!is_text || table_.arrays.count(i) > 0 || !candidates_[i].any()) continue;
@@ -120,12 +123,13 @@ class JsonInspector {
     for (const auto& [key, value] : object.items()) {
       const std::string pointer =
           absl::StrCat(path, "/", absl::StrReplaceAll(key, {{"~", "~0"}, {"/", "~1"}}));
+      // A key alone, if decode_json does not take it for a pointer.
+      const std::string title = is_top && !key.starts_with('/') && !key.empty() ? key : pointer;
       if (value.is_object()) {
+        if (!reads_again_) objects_.insert(title);
         RETURN_IF_ERROR(AddMembers(value, pointer, false));
         continue;
       }
-      // A key alone, if decode_json does not take it for a pointer.
-      const std::string title = is_top && !key.starts_with('/') && !key.empty() ? key : pointer;
       ASSIGN_OR_RETURN(const size_t column, FindColumn(title));
       seen_[column] = true;
       RETURN_IF_ERROR(reads_again_ ? AddAgain(column, value) : Add(column, value));
@@ -144,20 +148,20 @@ class JsonInspector {
     table_.columns.emplace_back();
     candidates_.emplace_back();
     seen_.push_back(false);
-    for (int64_t row = 0; row < rows_; ++row) AddMissing(found->second);
+    AddMissing(found->second, rows_);
     return found->second;
   }
 
-  void AddMissing(size_t column) {
+  void AddMissing(size_t column, int64_t rows = 1) {
     const auto where = [this] { return where_; };
     if (reads_again_) {
       const auto formatted = table_.formatted.find(column);
-      if (formatted != table_.formatted.end()) formatted->second.values.AddMissing(where);
+      if (formatted != table_.formatted.end()) formatted->second.values.AddMissing(where, rows);
       return;
     }
-    table_.columns[column].AddMissing(where);
+    table_.columns[column].AddMissing(where, rows);
     const auto array = table_.arrays.find(column);
-    if (array != table_.arrays.end()) ++array->second.missing;
+    if (array != table_.arrays.end()) array->second.missing += rows;
   }
 
   absl::Status Add(size_t index, const JsonValue& value) {
@@ -245,6 +249,7 @@ class JsonInspector {
 
   InspectedTable table_;
   std::map<std::string, size_t> columns_;     // by title
+  std::set<std::string> objects_;             // titles of values that are objects
   std::vector<FormatCandidates> candidates_;  // of each column
   bool reads_again_ = false;                  // all has been read, formats and texts are chosen
   bool holds_out_ = false;                    // all rows of the file

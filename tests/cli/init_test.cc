@@ -261,6 +261,63 @@ TEST_F(InitTest, IdsIgnoredColumnsAndIndicators) {
             "--ids: column \"shop\" is named by --ignore too");
 }
 
+TEST_F(InitTest, AnIndicatorOfAnArrayHasItsShape) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&text, "{\"v\": [[", i % 4, ", ", i % 5 == 0 ? "null" : "2", "]], \"y\": \"",
+                    i % 3 == 0 ? "a" : "b", "\"}\n");
+  }
+  const absl::StatusOr<InitPlan> plan = PlanCsv(text, {.missing_indicator = true}, "jsonl");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->features.size(), 3);
+  EXPECT_EQ(plan->features[2].name, "v_is_missing");
+  EXPECT_THAT(plan->features[2].shape, testing::ElementsAre(1, 2));
+  const auto files = InitFiles(*plan, {.train = {"data"}, .eval = {"data"}});
+  EXPECT_THAT(files.at(kInitModelFile),
+              testing::HasSubstr("feature { name: \"v_is_missing\" shape: [1, 2] }"));
+  EXPECT_THAT(files.at(kInitModelFile), testing::HasSubstr("flatten {} input: \"v_is_missing\""));
+}
+
+// decode_json takes no value that is another one's part.
+TEST_F(InitTest, AValueThatIsAnObjectInOtherRowsIsLeftOut) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&text, "{\"a\": ", i % 2 == 0 ? absl::StrCat("{\"b\": ", i % 9, "}") : "3",
+                    ", \"y\": ", i % 3 == 0, "}\n");
+  }
+  const absl::StatusOr<InitPlan> plan = PlanCsv(text, {.label = "y"}, "jsonl");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  ASSERT_EQ(plan->features.size(), 3);
+  EXPECT_EQ(plan->features[0].title, "/a/b");
+  EXPECT_EQ(plan->features[0].kind, PlannedFeature::Kind::kNumber);
+  EXPECT_EQ(plan->features[2].title, "a");
+  EXPECT_EQ(plan->features[2].kind, PlannedFeature::Kind::kLeftOut);
+  EXPECT_EQ(plan->features[2].comment, "objects and other values");
+  EXPECT_EQ(PlanCsv(text, {.label = "a"}, "jsonl").status().message(),
+            "label \"a\": is objects and other values, want a number or a text");
+}
+
+TEST_F(InitTest, ASeriesLeavesOutWhatCountsItsRows) {
+  std::string text = "i,name,v\n";
+  for (int i = 0; i < 100; ++i) absl::StrAppend(&text, i, ",row ", i, ",", i % 7, "\n");
+  const absl::StatusOr<InitPlan> plan = PlanCsv(text, {.label = "v"}, "series");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->features[0].kind, PlannedFeature::Kind::kLeftOut);
+  EXPECT_EQ(plan->features[0].comment, "counts the examples");
+  EXPECT_EQ(plan->features[1].kind, PlannedFeature::Kind::kLeftOut);
+  EXPECT_EQ(plan->features[1].comment, "nearly every example has another text (100 in 100)");
+  EXPECT_EQ(plan->features[2].kind, PlannedFeature::Kind::kNumber);
+}
+
+TEST(InspectedColumnTest, ManyMissingValuesAtOnce) {
+  InspectedColumn column;
+  column.AddMissing([] { return "never"; }, 0);
+  column.AddMissing([] { return "first"; }, 1000000000000);
+  column.AddMissing([] { return "second"; });
+  EXPECT_EQ(column.empty(), 1000000000001);
+  EXPECT_EQ(column.first_missing(), "first");
+}
+
 TEST_F(InitTest, MoreIdsThanAVocabularyHasAreHashed) {
   const absl::StatusOr<InitPlan> plan = PlanCsv(ManyWords(9000, 3000), {.ids = {"word"}});
   ASSERT_TRUE(plan.ok()) << plan.status();
