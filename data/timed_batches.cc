@@ -140,12 +140,13 @@ class TimedBatches : public BatchSource {
   }
 
   void SetCancelled(bool cancelled) override {
+    if (!cancelled) return;  // the thread has ended, perhaps within a row
     {
       const std::lock_guard lock(queue_->mutex);
-      queue_->cancelled = cancelled;
+      queue_->cancelled = true;
       queue_->changed.notify_all();
     }
-    queue_->source->SetCancelled(cancelled);
+    queue_->source->SetCancelled(true);
   }
 
   std::string Position() const override { return ""; }

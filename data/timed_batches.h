@@ -22,7 +22,8 @@ struct TimedBatchesArgs {
 
 // A source whose batches consist of rows of `rows`, a source with batches of one row. A thread
 // reads rows ahead, up to two batches. Rows before an error come first, in a batch of their own.
-// The source has no positions: Position is empty.
+// The source has no positions: Position is empty. SetCancelled(true) is final: each later Next
+// returns Cancelled, also after SetCancelled(false).
 std::unique_ptr<BatchSource> MakeTimedBatches(std::unique_ptr<BatchSource> rows,
                                               TimedBatchesArgs args);
 

@@ -182,6 +182,18 @@ TEST_F(TimedBatchesTest, ACancelWakesWhoWaitsForARow) {
   pipe_->End();
 }
 
+TEST_F(TimedBatchesTest, ACancelIsFinal) {
+  Open(milliseconds(0));
+  pipe_->Write(1);
+  EXPECT_EQ(Next(), Numbers{0});
+  batches_->SetCancelled(true);
+  pipe_->Write(1);
+  EXPECT_TRUE(absl::IsCancelled(NextError()));
+  batches_->SetCancelled(false);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(absl::IsCancelled(NextError()));
+  pipe_->End();
+}
+
 TEST_F(TimedBatchesTest, ASilentSourceDoesNotKeepTheDestructor) {
   Open(milliseconds(0));
   pipe_->Write(1);
