@@ -19,12 +19,14 @@ namespace {
 
 using ComparisonJson = nlohmann::ordered_json;
 
-// Words of names, as in sparse_categorical_accuracy, top_5_accuracy, mean_iou, val_auc.
+// Words of names, as in sparse_categorical_accuracy, top_5_accuracy, bits_per_character.
 constexpr const char* kHigherIsBetter[] = {
-    "accuracy", "acc",  "auc",  "precision", "recall", "f1", "iou",   "dice", "bleu",
-    "rouge",    "psnr", "ssim", "ndcg",      "mrr",    "r2", "kappa", "top"};
-constexpr const char* kLowerIsBetter[] = {"loss", "error", "err",        "mse",     "mae", "rmse",
-                                          "nll",  "wer",   "perplexity", "entropy", "cer"};
+    "accuracy", "acc",   "auc",   "precision",  "recall",      "f1",       "iou",
+    "dice",     "bleu",  "rouge", "psnr",       "ssim",        "ndcg",     "mrr",
+    "r2",       "kappa", "top",   "similarity", "correlation", "matthews", "mcc"};
+constexpr const char* kLowerIsBetter[] = {"loss", "error",        "err",  "mse",        "mae",
+                                          "rmse", "nll",          "wer",  "perplexity", "entropy",
+                                          "cer",  "crossentropy", "bits", "bpc"};
 
 bool HasWord(const std::vector<std::string>& words, const auto& list) {
   return std::any_of(std::begin(list), std::end(list), [&](const char* word) {

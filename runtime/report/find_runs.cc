@@ -43,10 +43,6 @@ std::string NameBelow(const fs::path& parent, const fs::path& path) {
   return parent.has_filename() ? parent.filename().string() : parent.string();
 }
 
-bool IsEvaluationName(const std::string& name) {
-  return name == "eval" || absl::StartsWith(name, "eval_");
-}
-
 class Finder {
  public:
   Finder(fs::path parent, std::vector<std::string>* warnings)
@@ -91,7 +87,7 @@ class Finder {
       }
     }
     const std::string base = dir.filename().string();
-    const bool evaluates = may_evaluate && IsEvaluationName(base);
+    const bool evaluates = may_evaluate && IsEvaluationFolder(base);
     run.training = evaluates ? NameBelow(parent_, dir.parent_path()) : run.name;
     run.evaluation = evaluates ? base : "";
     if (!run.event_files.empty()) runs_.push_back(std::move(run));
@@ -110,6 +106,10 @@ class Finder {
 };
 
 }  // namespace
+
+bool IsEvaluationFolder(const std::string& name) {
+  return name == "eval" || absl::StartsWith(name, "eval_");
+}
 
 std::string ModelDirOf(const RunFolder& folder) {
   return folder.evaluation.empty() ? folder.path : DirName(folder.path);

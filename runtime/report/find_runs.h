@@ -21,6 +21,9 @@ struct RunFolder {
   std::string evaluation;
 };
 
+// True for "eval" and "eval_NAME".
+bool IsEvaluationFolder(const std::string& name);
+
 // The folder of the training, whose run_config.pbtxt is that of its evaluations too.
 std::string ModelDirOf(const RunFolder& folder);
 

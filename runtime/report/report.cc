@@ -22,14 +22,29 @@ using Configuration = std::map<std::string, std::string>;
 // A rate is no result: its column is the last, after the configuration.
 bool IsRate(const std::string& tag) { return absl::EndsWith(tag, "/sec"); }
 
-// "loss" of a training, "eval loss" and "eval_NAME loss" of its evaluations.
-std::string MetricColumn(const RunFolder& folder, const std::string& tag) {
-  return folder.evaluation.empty() ? tag : absl::StrCat(folder.evaluation, " ", tag);
+// True for a tag that reads like a metric of an evaluation, as "eval/loss", or of a training, as
+// "./eval/loss".
+bool ReadsLikeKey(const std::string& tag) {
+  const size_t end = tag.find_first_of("/ ");
+  if (end == std::string::npos) return false;
+  const std::string folder = tag.substr(0, end);
+  return folder == "." || IsEvaluationFolder(folder);
 }
 
-// "loss" of a training, "eval/loss" and "eval_NAME/loss" of its evaluations.
+// The name of a metric of a run in a report: "loss" of a training; with the separator "/"
+// "eval/loss" and "eval_NAME/loss" of its evaluations. A tag "eval/loss" of the training itself is
+// "./eval/loss".
+std::string MetricName(const RunFolder& folder, const char* separator, const std::string& tag) {
+  if (!folder.evaluation.empty()) return absl::StrCat(folder.evaluation, separator, tag);
+  return ReadsLikeKey(tag) ? absl::StrCat("./", tag) : tag;
+}
+
+std::string MetricColumn(const RunFolder& folder, const std::string& tag) {
+  return MetricName(folder, " ", tag);
+}
+
 std::string MetricKey(const RunFolder& folder, const std::string& tag) {
-  return folder.evaluation.empty() ? tag : absl::StrCat(folder.evaluation, "/", tag);
+  return MetricName(folder, "/", tag);
 }
 
 struct MetricHeading {

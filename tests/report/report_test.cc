@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -104,11 +106,13 @@ TEST_F(ReportTest, TheTableHasWhatDiffers) {
 
 TEST_F(ReportTest, NamesOfMetricsTellWhatIsBetter) {
   for (const char* tag : {"accuracy", "top_5_accuracy", "AUC", "eval/mean_iou", "precision_at_1",
-                          "examples/sec", "val F1"}) {
+                          "examples/sec", "val F1", "cosine_similarity", "matthews_correlation",
+                          "eval/mcc", "cohen_kappa", "matthews"}) {
     EXPECT_EQ(ModeOfTag(tag), MetricMode::kMax) << tag;
   }
-  for (const char* tag : {"loss", "eval/loss_shard_0", "root_mean_squared_error", "perplexity",
-                          "top_5_error", "val-mae"}) {
+  for (const char* tag :
+       {"loss", "eval/loss_shard_0", "root_mean_squared_error", "perplexity", "top_5_error",
+        "val-mae", "binary_crossentropy", "bits_per_character", "cosine_similarity_loss", "bpc"}) {
     EXPECT_EQ(ModeOfTag(tag), MetricMode::kMin) << tag;
   }
   for (const char* tag : {"learning_rate", "mean", "lossy", "", "confusion_matrix"}) {
@@ -134,6 +138,32 @@ TEST_F(ReportTest, AMetricIsFoundByItsKeyItsHeadingOrItsTag) {
   EXPECT_EQ(FindMetric(Read({"a"}), "accuracy").status().message(),
             "got \"accuracy\", which several evaluations have, want one of eval/accuracy, "
             "eval_train/accuracy");
+}
+
+TEST_F(ReportTest, ATagOfTheTrainingIsNoMetricOfAnEvaluation) {
+  TestEvents(dir_.Path("a"))
+      .Scalar(100, "eval/loss", 1)
+      .Scalar(100, "eval loss", 2)
+      .Scalar(100, "./eval/loss", 3)
+      .Scalar(100, "evaluation/loss", 4)
+      .Scalar(100, "eval_train/loss", 5);
+  TestEvents(dir_.Path("a/eval")).Scalar(100, "loss", 6);
+  TestEvents(dir_.Path("a/eval_train")).Scalar(100, "loss", 7);
+  const Report report = Read({"a"});
+  ASSERT_EQ(report.rows.size(), 1u);
+  const std::map<std::string, double> wanted = {
+      {"./eval/loss", 1},       {"./eval loss", 2}, {"././eval/loss", 3},  {"evaluation/loss", 4},
+      {"./eval_train/loss", 5}, {"eval/loss", 6},   {"eval_train/loss", 7}};
+  EXPECT_EQ(report.rows[0].metrics.size(), wanted.size());
+  for (const auto& [key, value] : wanted) {
+    const absl::StatusOr<size_t> column = FindMetric(report, key);
+    ASSERT_TRUE(column.ok()) << column.status();
+    EXPECT_EQ(report.columns[*column].key, key);
+    EXPECT_EQ(report.table.rows[0][*column], NumberText(value)) << key;
+  }
+  EXPECT_EQ(report.columns[*FindMetric(report, "eval loss")].key, "eval/loss");
+  const std::vector<std::string>& headings = report.table.columns;
+  EXPECT_EQ(std::set<std::string>(headings.begin(), headings.end()).size(), headings.size());
 }
 
 TEST_F(ReportTest, TheBestRunComesFirstAndRunsWithoutTheMetricLast) {
