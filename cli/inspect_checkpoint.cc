@@ -10,6 +10,7 @@
 #include "cli/inspect.h"
 #include "cli/json.h"
 #include "cli/results.h"
+#include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/best_checkpoint.h"
@@ -63,6 +64,16 @@ std::string BestText(const std::string& prefix, const proto::EvaluationState& st
   return text;
 }
 
+// What the file of the best checkpoint says, if `path` is a model_dir that has one. The tensors are
+// shown even if it is damaged.
+std::optional<proto::EvaluationState> BestToShow(const std::string& path) {
+  if (!IsDirectory(path)) return std::nullopt;
+  const absl::StatusOr<std::optional<proto::EvaluationState>> best = ReadBestCheckpoint(path);
+  if (best.ok()) return *best;
+  LOG(WARNING) << "The best checkpoint is not shown: " << best.status().message();
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string DTypeName(DataType dtype) {
@@ -105,15 +116,12 @@ absl::Status WriteTensors(const BundleReader& reader,
 
 absl::Status InspectCheckpoint(const std::string& path, bool json, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, OpenCheckpoint(path));
+  const std::optional<proto::EvaluationState> best = BestToShow(path);
   uint64_t total_bytes = 0;
   for (const BundleEntry& entry : reader->entries()) total_bytes += entry.size;
   RowWriter rows(json, out);
   rows.Title(absl::StrFormat("checkpoint %s: %d tensors, %d bytes", Escape(reader->prefix()),
                              reader->entries().size(), total_bytes));
-  std::optional<proto::EvaluationState> best;
-  if (IsDirectory(path)) {
-    ASSIGN_OR_RETURN(best, ReadBestCheckpoint(path));
-  }
   const std::string prefix = best.has_value() ? CheckpointPrefix(path, best->best_step()) : "";
   if (best.has_value()) rows.Title(BestText(prefix, *best));
   RETURN_IF_ERROR(WriteTensors(*reader, TensorRow,
