@@ -14,6 +14,12 @@ Json MetricJson(const MetricValue& value) {
   });
 }
 
+void AddStep(const TrainResult::Step& step, Json& json) {
+  json["loss"] = JsonNumber(static_cast<float>(step.loss));
+  json["loss_shard_0"] = JsonNumber(step.loss_shard_0);
+  for (const auto& [tag, rate] : step.learning_rates) json[tag] = JsonNumber(rate);
+}
+
 }  // namespace
 
 Json MetricsJson(const std::vector<std::pair<std::string, MetricValue>>& metrics) {
@@ -30,9 +36,7 @@ Json TrainResultJson(const TrainResult& result) {
     json["checkpoint"] = CheckpointJson(result.checkpoint);
   } else {
     json["global_step"] = result.global_step;
-    json["loss"] = JsonNumber(static_cast<float>(result.loss));
-    json["loss_shard_0"] = JsonNumber(result.loss_shard_0);
-    for (const auto& [tag, rate] : result.learning_rates) json[tag] = JsonNumber(rate);
+    if (result.last_step.has_value()) AddStep(*result.last_step, json);
     json["checkpoint"] = CheckpointJson(result.checkpoint);
     json["steps"] = result.steps;
     json["seconds"] = JsonNumber(static_cast<float>(result.seconds));

@@ -13,7 +13,7 @@ namespace tpurun {
 namespace {
 
 constexpr char kBestFile[] = "best_checkpoint.pbtxt";
-constexpr uint64_t kMaxBestBytes = 1 << 20;  // metrics of some 40,000 numbers
+constexpr uint64_t kMaxBestBytes = 16 << 20;  // of metrics that are numbers, some 200,000
 
 FilePath BestFile(const FilePath& model_dir) {
   return model_dir.WithName(JoinPath(model_dir.name(), kBestFile));

@@ -1,5 +1,5 @@
 // The best checkpoint of a model_dir: the file best_checkpoint.pbtxt, which train_and_evaluate
-// writes after each evaluation. It is an EvaluationState in text format.
+// writes after each evaluation. It is an EvaluationState in text format, of at most 16 MiB.
 #ifndef TPURUN_RUNTIME_CHECKPOINT_BEST_CHECKPOINT_H_
 #define TPURUN_RUNTIME_CHECKPOINT_BEST_CHECKPOINT_H_
 

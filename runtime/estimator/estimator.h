@@ -119,10 +119,14 @@ struct TrainResult {
   int64_t global_step = 0;             // of the latest checkpoint, after restore_best too
   std::string checkpoint;              // prefix of the latest checkpoint; empty if there is none
   std::optional<BestEvaluation> best;  // of train_and_evaluate
-  double loss = 0;                     // of the last step: mean over the cores
-  float loss_shard_0 = 0;
-  // Of the last step: "learning_rate", or "learning_rate/NAME" if there are several optimizers.
-  std::vector<std::pair<std::string, float>> learning_rates;
+  struct Step {
+    double loss = 0;  // mean over the cores
+    float loss_shard_0 = 0;
+    // "learning_rate", or "learning_rate/NAME" if there are several optimizers.
+    std::vector<std::pair<std::string, float>> learning_rates;
+  };
+  // The last step of this call. nullopt: it had none, or global_step is another one (restore_best).
+  std::optional<Step> last_step;
   int64_t steps = 0;   // steps of this call
   double seconds = 0;  // seconds spent in loops
   double examples_per_second = 0;

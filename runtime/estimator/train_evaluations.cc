@@ -43,11 +43,10 @@ double ValueOf(const Evaluation& evaluation, const std::string& metric) {
   return found->second.values[0];
 }
 
-void AddMetric(const std::string& name, const MetricValue& value, proto::EvaluationState& state) {
+void AddMetric(const std::string& name, double value, proto::EvaluationState& state) {
   proto::EvaluationState::Metric& metric = *state.add_best_metric();
   metric.set_name(name);
-  metric.mutable_dim()->Assign(value.dims.begin(), value.dims.end());
-  metric.mutable_value()->Assign(value.values.begin(), value.values.end());
+  metric.add_value(value);
 }
 
 }  // namespace
@@ -75,7 +74,18 @@ absl::Status TrainEvaluations::Build(const VariableStore& trained) {
   for (const EvaluationInput& input : inputs_.evaluations) {
     RETURN_IF_ERROR(evaluator_.Check(input, resumed));
   }
-  const std::string monitor = MonitorText(config().monitor(), Monitored()->evaluate.name());
+  return CheckBest(MonitorText(config().monitor(), Monitored()->evaluate.name()));
+}
+
+absl::Status TrainEvaluations::CheckBest(const std::string& monitor) {
+  // What the file says of the resumed checkpoint was found after it had been written.
+  std::optional<proto::EvaluationState> file;
+  if (start_.resumed.has_value()) {
+    ASSIGN_OR_RETURN(file, ReadFileOfBest());
+  }
+  const bool resumes_best =
+      file.has_value() && file->monitor() == monitor && file->best_step() == start_.step;
+  if (resumes_best && HasRestored(*file)) return absl::OkStatus();
   if (state_.has_best() && state_.monitor() != monitor) {
     LOG(WARNING) << "The best checkpoint so far, of step " << state_.best_step()
                  << ", was chosen by " << state_.monitor() << ", now it is " << monitor
@@ -84,7 +94,10 @@ absl::Status TrainEvaluations::Build(const VariableStore& trained) {
   }
   const std::string best = PrefixOf(state_.best_step());
   if (state_.has_best() && IsAbsent(BundleIndexPath(best))) {
-    LOG(WARNING) << "The best checkpoint so far, " << best << ", is gone: the choice begins anew.";
+    if (!resumes_best) {
+      LOG(WARNING) << "The best checkpoint so far, " << best
+                   << ", is gone: the choice begins anew.";
+    }
     ForgetBest();
   }
   state_.set_monitor(monitor);
@@ -103,25 +116,23 @@ std::string TrainEvaluations::PrefixOf(int64_t step) const {
   return CheckpointPrefix(options_.config.model_dir(), step);
 }
 
-absl::StatusOr<bool> TrainEvaluations::HasRestored(int64_t step) {
-  const absl::StatusOr<std::optional<proto::EvaluationState>> read = ReadBestCheckpoint(start_.dir);
-  if (absl::IsDataLoss(read.status())) {
-    LOG(WARNING) << read.status().message();
-    return false;
-  }
-  RETURN_IF_ERROR(read.status());
-  const std::optional<proto::EvaluationState>& stopped = *read;
-  if (!stopped.has_value() || !stopped->has_restored_from_step()) return false;
-  if (stopped->best_step() != step || stopped->monitor() != state_.monitor()) return false;
-  const proto::EvaluationState resumed = std::exchange(state_, *stopped);
-  restored_ = stops_early();  // not with more patience: the training then goes on from `step`
+absl::StatusOr<std::optional<proto::EvaluationState>> TrainEvaluations::ReadFileOfBest() const {
+  absl::StatusOr<std::optional<proto::EvaluationState>> read = ReadBestCheckpoint(start_.dir);
+  if (!absl::IsDataLoss(read.status())) return read;
+  LOG(WARNING) << read.status().message();
+  return std::nullopt;
+}
+
+bool TrainEvaluations::HasRestored(const proto::EvaluationState& stopped) {
+  if (!stopped.has_restored_from_step()) return false;
+  const proto::EvaluationState resumed = std::exchange(state_, stopped);
+  restored_ = stops_early();  // not with more patience: the training then goes on from there
   if (!restored_) state_ = resumed;
   return restored_;
 }
 
 absl::StatusOr<bool> TrainEvaluations::Resume(const Evaluated& resumed) {
-  ASSIGN_OR_RETURN(const bool has_restored, HasRestored(resumed.step));
-  if (has_restored) return true;
+  if (restored_) return true;
   const bool is_pending = state_.has_pending_step() && state_.pending_step() == resumed.step;
   if (state_.has_pending_step() && !is_pending) {
     RETURN_IF_ERROR(EvaluatePending(state_.pending_step()));
@@ -273,6 +284,11 @@ void TrainEvaluations::Describe(TrainResult& result) const {
   if (!restored_) return;
   result.global_step = best.step;
   result.checkpoint = best.checkpoint;
+  result.last_step.reset();
+}
+
+std::optional<int64_t> TrainEvaluations::restored_step() const {
+  return restored_ ? std::optional(state_.best_step()) : std::nullopt;
 }
 
 absl::Status TrainEvaluations::Finish() {
@@ -301,7 +317,8 @@ bool TrainEvaluations::IsBest(const Evaluation& evaluation) {
   state_.clear_best_identity();
   state_.clear_best_metric();
   for (const auto& [name, metric] : evaluation.metrics) {
-    AddMetric(name, metric, state_);
+    // Arrays would make each checkpoint large: the confusion matrix of 1,000 classes has 8 MB.
+    if (metric.is_number()) AddMetric(name, metric.values[0], state_);
     if (name == "loss" && evaluation.loss_shard_0.has_value())
       AddMetric(kLossShard0, *evaluation.loss_shard_0, state_);
   }

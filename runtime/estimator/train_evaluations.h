@@ -61,6 +61,8 @@ class TrainEvaluations {
   // After a training that has stopped early at `step`: if restore_best says so, makes the best
   // checkpoint the latest.
   absl::Status RestoreBest(int64_t step);
+  // The step of the best checkpoint after RestoreBest has made it the latest, else nullopt.
+  std::optional<int64_t> restored_step() const;
   // Sets what `result` says of the best evaluation, and after RestoreBest of the latest checkpoint.
   void Describe(TrainResult& result) const;
 
@@ -81,9 +83,14 @@ class TrainEvaluations {
   bool IsBest(const Evaluation& evaluation);
   // Writes the file of the best checkpoint, after an evaluation of `checkpoint`.
   absl::Status SaveBest(const std::string& checkpoint);
-  // True if an earlier run has stopped early and made the checkpoint of `step` the latest. The
-  // state is then the one at the end of that run.
-  absl::StatusOr<bool> HasRestored(int64_t step);
+  // Forgets the best checkpoint so far if it cannot be used. `monitor` identifies the monitor.
+  absl::Status CheckBest(const std::string& monitor);
+  // The state in the file of the best checkpoint; nullopt, with a warning, if it is damaged.
+  absl::StatusOr<std::optional<proto::EvaluationState>> ReadFileOfBest() const;
+  // `stopped` is the state in the file, whose best checkpoint is the resumed one. True if an
+  // earlier run has stopped early and made it the latest. The state is then the one at the end of
+  // that run.
+  bool HasRestored(const proto::EvaluationState& stopped);
   bool restores_best() const {
     return config().early_stopping().restore_best() && state_.has_best() && stops_early();
   }

@@ -305,14 +305,21 @@ absl::Status TrainLoop::Finish() {
   }
   RETURN_IF_ERROR(output_.Finish(done_.step));
   if (stopped_early_) RETURN_IF_ERROR(evaluations_->RestoreBest(done_.step));
-  const HookMoment end = {
-      .step = done_.step, .checkpoint = output_.checkpoints().latest(), .loss = done_.loss()};
-  RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, end));
+  RETURN_IF_ERROR(hooks_.Run(proto::Hook::END, MomentOfEnd()));
   if (evaluations_ != nullptr) RETURN_IF_ERROR(evaluations_->Finish());
   RETURN_IF_ERROR(hooks_.Finish());
   VLOG(1) << "Instruction parts: " << program_.session.InstructionsRun() << ".";
   LOG(INFO) << "Loss for final step: " << done_.loss() << ".";
   return absl::OkStatus();
+}
+
+HookMoment TrainLoop::MomentOfEnd() const {
+  HookMoment end = {
+      .step = done_.step, .checkpoint = output_.checkpoints().latest(), .loss = done_.loss()};
+  if (evaluations_ == nullptr || !evaluations_->restored_step().has_value()) return end;
+  end.step = *evaluations_->restored_step();
+  end.loss.reset();  // of a later step
+  return end;
 }
 
 absl::StatusOr<TrainResult> TrainLoop::Result() const {
@@ -322,9 +329,9 @@ absl::StatusOr<TrainResult> TrainLoop::Result() const {
       .stopped_early = stopped_early_,
       .global_step = done_.step,
       .checkpoint = output_.checkpoints().latest(),
-      .loss = done_.loss(),
-      .loss_shard_0 = done_.losses.empty() ? 0 : done_.losses[0],
-      .learning_rates = rates,
+      .last_step = TrainResult::Step{.loss = done_.loss(),
+                                     .loss_shard_0 = done_.losses.empty() ? 0 : done_.losses[0],
+                                     .learning_rates = rates},
       .steps = steps,
       .seconds = done_.seconds,
       .examples_per_second = static_cast<double>(steps * options_.config.train_batch_size()) /

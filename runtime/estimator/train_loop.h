@@ -57,6 +57,8 @@ class TrainLoop {
   absl::Status RunHooks(proto::Hook::At at);
   // Runs the hooks for a checkpoint if one has been saved since the last call.
   absl::Status RunHooksOfCheckpoint();
+  // The moment after the last step and after RestoreBest, of the latest checkpoint.
+  HookMoment MomentOfEnd() const;
   // For a failure beside the steps: saves the step and returns the failure.
   absl::Status SaveAndFail(const absl::Status& failed);
   // The status for a loop that stopped early. Saves a checkpoint if the state is good.

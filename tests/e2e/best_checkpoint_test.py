@@ -62,7 +62,8 @@ class BestCheckpointTest(ProgramTest):
         best, last = self.best_of(lines), lines[-1]
         self.assertEqual(last['best_step'], best['global_step'])
         self.assertEqual(last['best_checkpoint'], best['checkpoint'])
-        metrics = {key: best[key] for key in ('loss', 'loss_shard_0', 'accuracy')}
+        metrics = {key: best[key] for key in best
+                   if key not in ('global_step', 'checkpoint', 'examples')}
         self.assertEqual(last['best_metrics'], metrics)
         # A training that is complete says the same again.
         again = self.run_iris('model')[-1]
@@ -117,6 +118,36 @@ class BestCheckpointTest(ProgramTest):
             done = self.call(*self.iris('evaluate', 'model', '--checkpoint=best'))
             self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
             self.assertIn(BEST_FILE + ':1:', done.messages[0])
+
+    def test_inspect_shows_the_tensors_beside_a_damaged_file(self):
+        self.run_iris('model', '--max_steps=50')
+        rows = self.succeed('inspect', 'model/model.ckpt-50', '--format=json').out
+        for text in ('best_step: x', 'a' * (17 << 20)):
+            write(self.path('model', BEST_FILE), text)
+            done = self.succeed('inspect', 'model', '--format=json')
+            self.assertEqual(done.out, rows)
+            [warning] = [line for line in done.err.splitlines() if 'is not shown' in line]
+            self.assertIn(BEST_FILE, warning)
+
+    def test_arrays_are_left_out(self):
+        matrices = ['--set', 'model.layer.logits.dense.units=256']
+        matrices += [flag for name in 'ab' for flag in (
+            '--set', f'model.eval_metric+={{ name: "{name}" confusion_matrix {{ labels: "Species" '
+                     'predictions: "logits" } }')]
+        lines = self.run_iris('model', *RESTORE, *matrices)
+        last = lines[-1]
+        self.assertEqual(len(self.best_of(lines)['a']), 256)
+        self.assertEqual(sorted(last['best_metrics']),
+                         ['accuracy', 'average_loss', 'loss', 'loss_shard_0'])
+        self.assertEqual(self.evaluate('model', '--checkpoint=best', *matrices), self.best_of(lines))
+        shown = self.succeed('inspect', 'model', '--format=json').out.splitlines()
+        self.assertEqual(json.loads(shown[-1])['metrics'], last['best_metrics'])
+        [again] = self.run_iris('model', *RESTORE, *matrices)
+        self.assertTrue(again['skipped'])
+        # The state in the checkpoint of the evaluation after the best one.
+        self.assertLess(os.path.getsize(self.path('model', BEST_FILE)), 4096)
+        after = f'model.ckpt-{lines[-2]["global_step"]}.data-00000-of-00001'
+        self.assertLess(os.path.getsize(self.path('model', after)), 1 << 20)
 
     def test_a_file_of_that_name(self):
         self.run_iris('model', '--max_steps=100')
@@ -175,6 +206,33 @@ class BestCheckpointTest(ProgramTest):
                                         ('global_step', 'checkpoint', 'stopped', 'best_step',
                                          'best_checkpoint', 'best_metrics')}})
         self.assertEqual(before, {name: read(self.path('model', name)) for name in before})
+
+    def test_the_end_has_the_values_of_one_step(self):
+        tell = 'echo "$TPURUN_STEP $(basename "$TPURUN_CHECKPOINT") ${TPURUN_LOSS:-none}" >> told'
+        text = tell.replace('"', '\\"')
+        hook = ('--set', f'training_hook+={{ command: "{text}" at: END }}')
+        last = self.run_iris('model', *RESTORE, *hook)[-1]
+        step = last['best_step']
+        self.assertEqual(read(self.path('told')).decode(), f'{step} model.ckpt-{step} none\n')
+        self.assertEqual(last['global_step'], step)
+        self.assertFalse({'loss', 'loss_shard_0', 'learning_rate'} & set(last), str(last))
+        # Without it, they are those of the last step.
+        plain = self.run_iris('plain', *patience(4), *hook)[-1]
+        step = plain['global_step']
+        self.assertGreater(step, plain['best_step'])
+        told = read(self.path('told')).decode().splitlines()[-1].split()
+        self.assertEqual(told[:2], [str(step), f'model.ckpt-{step}'])
+        self.assertEqual(float(told[2]), plain['loss'])
+
+    def test_no_false_warning_of_a_best_one_that_is_gone(self):
+        # The best one before the restored one is gone, and its checkpoint still names that one.
+        few = ('--keep_checkpoint_max=1', '--save_checkpoints_steps=50')
+        last = self.run_iris('model', *RESTORE, *few)[-1]
+        self.assertNotIn(last['best_step'] - 50, self.listed('model'))
+        for more, skips in (((), True), (patience(7), False)):
+            done = self.succeed(*self.iris('train_and_evaluate', 'model', *FLAGS, *RESTORE, *few, *more))
+            self.assertNotIn('is gone', done.err)
+            self.assertEqual('"skipped":true' in done.out, skips, str(done))
 
     def test_with_more_patience_it_goes_on_from_there(self):
         whole = self.run_iris('whole', *RESTORE, *patience(7))

@@ -658,7 +658,7 @@ TEST_F(EstimatorTest, WarmStartTakesWeightsButNotTheStep) {
       Train({.dir = "new", .config = warm + "train { max_steps: 1 }"}, Line(10, true));
   ASSERT_TRUE(trained.ok()) << trained.status();
   EXPECT_EQ(trained->global_step, 1);
-  EXPECT_LT(trained->loss, 0.01);
+  EXPECT_LT(trained->last_step->loss, 0.01);
   EXPECT_GT(Train({.dir = "cold", .config = "train { max_steps: 1 }"}, Line(10, true))->loss, 0.1);
 }
 
