@@ -103,6 +103,7 @@ class PageTest(unittest.TestCase):
         self.assertIn('"recall_of_2":0}', output)
         self.assertIn('"recall_of_2":1}', output)
         self.assertIn('{"text":"A superb case!","class_ids":[1]}\n{"text":"Dull and flimsy.","class_ids":[0]}', output)
+        self.assertIn('{"classes":["positive"]}\n{"classes":["negative"]}', output)
         tuned = re.search(r'{"examples":299,"accuracy":(\S+)}', output)
         self.assertGreaterEqual(float(tuned.group(1)), 0.9)
 
