@@ -167,9 +167,9 @@ TEST_F(EstimatorTest, APipelineOfEachCoreGoesOnWhereItWas) {
     dealt.rows.push_back(line.rows[row]);
   }
   const TrainResult whole = train("dealt", 23, dealt, "");
-  EXPECT_EQ(sharded.loss, whole.loss);
-  EXPECT_EQ(sharded.loss_shard_0, whole.loss_shard_0);
-  EXPECT_NE(sharded.loss, train("whole", 23, line, "").loss);
+  EXPECT_EQ(sharded.last_step->loss, whole.last_step->loss);
+  EXPECT_EQ(sharded.last_step->loss_shard_0, whole.last_step->loss_shard_0);
+  EXPECT_NE(sharded.last_step->loss, train("whole", 23, line, "").last_step->loss);
 }
 
 TEST_F(EstimatorTest, EveryCoreMayHaveTheWholeBatch) {
@@ -178,10 +178,10 @@ TEST_F(EstimatorTest, EveryCoreMayHaveTheWholeBatch) {
   const auto broadcast =
       Train({.dir = "broadcast", .config = config + form, .num_replicas = 2}, Line(10, true));
   ASSERT_TRUE(broadcast.ok()) << broadcast.status();
-  EXPECT_EQ(broadcast->loss_shard_0, static_cast<float>(broadcast->loss));
+  EXPECT_EQ(broadcast->last_step->loss_shard_0, static_cast<float>(broadcast->last_step->loss));
   const auto alone = Train({.dir = "alone", .config = config, .num_replicas = 1}, Line(10, true));
   ASSERT_TRUE(alone.ok()) << alone.status();
-  EXPECT_EQ(broadcast->loss, alone->loss);
+  EXPECT_EQ(broadcast->last_step->loss, alone->last_step->loss);
   EXPECT_NEAR(broadcast->examples_per_second * broadcast->seconds, 5 * 7, 1e-6);
 }
 
@@ -659,7 +659,9 @@ TEST_F(EstimatorTest, WarmStartTakesWeightsButNotTheStep) {
   ASSERT_TRUE(trained.ok()) << trained.status();
   EXPECT_EQ(trained->global_step, 1);
   EXPECT_LT(trained->last_step->loss, 0.01);
-  EXPECT_GT(Train({.dir = "cold", .config = "train { max_steps: 1 }"}, Line(10, true))->loss, 0.1);
+  EXPECT_GT(
+      Train({.dir = "cold", .config = "train { max_steps: 1 }"}, Line(10, true))->last_step->loss,
+      0.1);
 }
 
 TEST_F(EstimatorTest, WarmStartRefusesWhatItCannotRead) {
