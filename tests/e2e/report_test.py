@@ -113,8 +113,8 @@ class ReportTest(ProgramTest):
     def test_the_table_has_a_row_a_training(self):
         _, data = self.report('runs')
         columns, rows = data['table']['columns'], data['table']['rows']
-        self.assertEqual(columns[:7], ['run', 'step', 'eval accuracy', 'eval average_loss', 'learning_rate', 'loss',
-                                       'eval loss'])
+        self.assertEqual(columns[:7], ['run', 'step', 'eval accuracy', 'eval average_loss',
+                                       'learning_rate', 'loss', 'eval loss'])
         self.assertEqual(columns[7], 'model.layer.hidden_1.dense.units')
         self.assertEqual([(row[0], row[1], row[7]) for row in rows],
                          [('width_16', '20', '16'), ('width_8', '20', '8')])
