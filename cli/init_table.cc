@@ -79,13 +79,7 @@ class TablePlanner {
                        " is for texts, and no column is one; --text=COLUMN names one"));
     }
     if (!plan_.is_json) JoinRuns();
-    for (PlannedFeature& feature : made_) plan_.features.push_back(std::move(feature));
-    if (FoundByTitle()) {
-      plan_.header = true;
-      plan_.skip_lines = 0;
-    }
-    RETURN_IF_ERROR(FinishPlan(plan_));
-    return std::move(plan_);
+    return FinishColumns();
   }
 
   absl::StatusOr<std::set<size_t>> TextColumns() {
@@ -111,6 +105,11 @@ class TablePlanner {
     std::erase_if(made_, [this](const PlannedFeature& made) { return !IsMadeInWindows(made); });
     RETURN_IF_ERROR(PlanSizes(options));
     RETURN_IF_ERROR(PlanSeriesLabels(options.labels));
+    return FinishColumns();
+  }
+
+ private:
+  absl::StatusOr<InitPlan> FinishColumns() {
     for (PlannedFeature& feature : made_) plan_.features.push_back(std::move(feature));
     if (FoundByTitle()) {
       plan_.header = true;
@@ -120,7 +119,6 @@ class TablePlanner {
     return std::move(plan_);
   }
 
- private:
   // Sentences, not a few phrases that recur.
   static bool IsText(const InspectedColumn& column) {
     constexpr int64_t kFewestWords = 3;   // in the mean
