@@ -345,6 +345,10 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
                  "chosen by --label=NAME");
   }
   for (const LabelClass& one : classes) {
+    if (!IsUtf8(one.text)) {
+      return wrong("the class ", ShownField(one.text),
+                   " is not UTF-8; iconv converts files of other encodings");
+    }
     plan.classes.push_back(one.text);
     plan.class_counts.push_back(one.count.train);
   }

@@ -145,7 +145,10 @@ const std::vector<std::string>& InitPlan::label_vocabulary() const {
 
 void SetClassNames(const std::vector<std::string>& names, InitPlan& plan) {
   const std::set<std::string> distinct(names.begin(), names.end());
-  if (names.size() == plan.classes.size() && distinct.size() == names.size()) {
+  const bool are_names = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return !name.empty() && IsUtf8(name);
+  });
+  if (are_names && names.size() == plan.classes.size() && distinct.size() == names.size()) {
     plan.class_names = names;
   }
 }

@@ -33,7 +33,7 @@ class OutputTest(ProgramTest):
         done = self.succeed(*self.iris('evaluate', 'model'))
         result = self.result(done)
         self.assertEqual(list(result), ['global_step', 'checkpoint', 'examples', 'loss', 'loss_shard_0',
-                                        'accuracy'])
+                                        'accuracy', 'average_loss'])
         self.assertEqual(result['examples'], 30)
         self.assertEqual(os.listdir(self.path('model', 'eval'))[0].split('.')[0], 'events')
 
