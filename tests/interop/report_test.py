@@ -51,6 +51,7 @@ class ReportTest(unittest.TestCase):
         self.assertEqual([self.points(curve) for curve in data['curves']],
                          [[(9, 7)], [(step, 0.5 ** step) for step in range(5)]])
         self.assertEqual(data['table'], {
+            'kinds': ['run', 'step', 'metric', 'hyperparameter'], 'modes': ['', '', 'MIN', ''],
             'columns': ['run', 'step', 'loss', 'rate'],
             'rows': [['other', '9', '7', '0.5'], ['train', '4', '0.0625', '0.25']]})
         self.assertEqual({text['tag']: text['markdown'] for text in data['texts']},
