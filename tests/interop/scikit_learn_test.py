@@ -118,7 +118,7 @@ class ScikitLearnTest(unittest.TestCase):
         comparison.finish(self)
 
     def test_texts(self):
-        comparison = Comparison()
+        comparison = Comparison('drawn texts')
         for classes, rows in (2, 2000), (4, 4000):
             ours, theirs = [], []
             for seed in SEEDS:
@@ -136,7 +136,7 @@ class ScikitLearnTest(unittest.TestCase):
                 made = make_pipeline(CountVectorizer(), LogisticRegression(max_iter=1000)).fit(
                     [texts[i] for i in seen], [labels[i] for i in seen])
                 theirs.append(made.score(texts[train:], labels[train:]))
-            comparison.add(f'{rows} texts, {classes} classes', ours, 'CountVectorizer, LogisticRegression',
+            comparison.add(f'{rows} texts, {classes} classes', ours, 'LogisticRegression of words',
                            theirs)
         comparison.finish(self)
 
