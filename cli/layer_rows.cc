@@ -191,7 +191,7 @@ Json LayerText(const Json& row) {
   return text;
 }
 
-std::vector<std::string> TotalsText(const Json& model) {
+std::vector<std::string> ParameterLines(const Json& model) {
   std::vector<std::string> lines = {
       absl::StrCat("Total parameters: ", WithBytes(model["parameters"], model["bytes"])),
       absl::StrCat("Trainable parameters: ", Grouped(model["trainable_parameters"])),

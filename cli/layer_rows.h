@@ -31,7 +31,7 @@ Json ModelRow(const std::string& name, const EstimatorSpec& forward,
 std::vector<RowColumn> LayerColumns();
 Json LayerText(const Json& row);
 // ModelRow as sentences.
-std::vector<std::string> TotalsText(const Json& model);
+std::vector<std::string> ParameterLines(const Json& model);
 
 // A count of FLOPs or bytes as an integer.
 int64_t WholeNumber(double value);

@@ -48,7 +48,7 @@ absl::StatusOr<ReportModel> ReadModel(const std::string& model_dir) {
       cells.push_back(CellOfLayer(text, column));
     }
   }
-  model.totals = TotalsText(ModelRow(model.title, forward, layers, nullptr));
+  model.totals = ParameterLines(ModelRow(model.title, forward, layers, nullptr));
   return model;
 }
 

@@ -169,7 +169,7 @@ void WriteText(const SummaryRows& summary, RowWriter& rows) {
   std::vector<Json> texts;
   for (const Json& row : layers) texts.push_back(LayerText(row));
   rows.Table(LayerColumns(), texts);
-  for (const std::string& line : TotalsText(model)) rows.Title(line);
+  for (const std::string& line : ParameterLines(model)) rows.Title(line);
   texts.clear();
   for (const Json& row : steps) {
     Json text = row;

@@ -55,6 +55,8 @@ ABSENT = {'heads': {'regression_far_from_zero'},
 def sourced(text):
     """With SOURCE at the end of the comment that a file begins with."""
     head = re.match('(?:#.*\n)*', text)[0]
+    if '# Expected numbers: Python' in head:  # of its own datetime and json
+        return text
     return re.sub('(?m)^# Expected numbers:.*\n', '', head) + SOURCE + text[len(head):]
 
 
