@@ -48,11 +48,8 @@ Value Above(GraphBuilder& b, Value x, Value thresholds) {
 
 // The field `thresholds` as f32 (K).
 Value Thresholds(MetricCall& call) {
-  GraphBuilder& b = call.b();
-  std::vector<Value> all;
-  for (const float threshold : call.args.thresholds())
-    all.push_back(Constant(b, DType::kF32, {1}, threshold));
-  return all.size() == 1 ? all[0] : Concat(b, all, 0);
+  const auto& thresholds = call.args.thresholds();
+  return ConstantFloats(call.b(), {thresholds.begin(), thresholds.end()}, thresholds.size());
 }
 
 // Labels and predictions are class ids, or predictions are logits: positive is class_id. With

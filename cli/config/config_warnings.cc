@@ -5,10 +5,10 @@
 #include <numeric>
 #include <string>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "proto/iterations_per_loop.h"
+#include "runtime/base/metric_mode.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -75,15 +75,11 @@ void WarnOfNormalizedLabels(const proto::RunConfig& run, const proto::ModelSpec&
 
 void WarnOfMonitor(const proto::RunConfig& run, ConfigErrors& errors) {
   const proto::Monitor& monitor = run.train_and_evaluate().monitor();
-  if (monitor.has_mode()) return;
-  for (const char* const higher : {"accuracy", "auc", "precision", "recall", "f1", "r2", "top_k"}) {
-    if (!absl::StrContains(monitor.metric(), higher)) continue;
-    errors.Warn(
-        {"train_and_evaluate.monitor", "train_and_evaluate.monitor"}, "metric",
-        absl::StrCat("without a mode the checkpoint with the lowest ", Quote(monitor.metric()),
-                     " is the best; want mode: MAX for the highest"));
-    return;
-  }
+  if (monitor.has_mode() || ModeOfTag(monitor.metric()) != MetricMode::kMax) return;
+  errors.Warn(
+      {"train_and_evaluate.monitor", "train_and_evaluate.monitor"}, "metric",
+      absl::StrCat("without a mode the checkpoint with the lowest ", Quote(monitor.metric()),
+                   " is the best; want mode: MAX for the highest"));
 }
 
 void WarnOfConfig(const proto::RunConfig& run, bool trains, bool alternates, ConfigErrors& errors) {

@@ -168,11 +168,8 @@ class TableInspector {
  private:
   absl::Status ReadAll(const std::vector<std::string>& files,
                        const std::vector<std::string>& eval_files) {
-    holds_out_ = false;
-    for (const std::string& file : files) RETURN_IF_ERROR(ReadRows(file));
-    holds_out_ = true;
-    for (const std::string& file : eval_files) RETURN_IF_ERROR(ReadRows(file));
-    return absl::OkStatus();
+    return ReadInTurn(files, eval_files, &holds_out_,
+                      [this](const std::string& file) { return ReadRows(file); });
   }
 
   // Columns of formatted values, whose texts are not all missing ones.
@@ -344,6 +341,16 @@ class TableInspector {
 };
 
 }  // namespace
+
+absl::Status ReadInTurn(const std::vector<std::string>& files,
+                        const std::vector<std::string>& eval_files, bool* holds_out,
+                        const std::function<absl::Status(const std::string& file)>& read) {
+  *holds_out = false;
+  for (const std::string& file : files) RETURN_IF_ERROR(read(file));
+  *holds_out = true;
+  for (const std::string& file : eval_files) RETURN_IF_ERROR(read(file));
+  return absl::OkStatus();
+}
 
 absl::Status AddChosenTexts(const ChooseTexts& choose_texts, InspectedTable& table) {
   if (choose_texts == nullptr) return absl::OkStatus();

@@ -58,6 +58,12 @@ using ChooseTexts = std::function<absl::StatusOr<std::set<size_t>>(const Inspect
 // Adds the columns that `choose_texts` chooses, without words yet. nullptr chooses none.
 absl::Status AddChosenTexts(const ChooseTexts& choose_texts, InspectedTable& table);
 
+// Calls read(file) for the files of a table, first for those to train on, then for those that are
+// held out, with *holds_out set accordingly. Stops at the first error.
+absl::Status ReadInTurn(const std::vector<std::string>& files,
+                        const std::vector<std::string>& eval_files, bool* holds_out,
+                        const std::function<absl::Status(const std::string& file)>& read);
+
 // Reads the first lines of all files, then all files once, and again if columns have
 // formatted values or are texts (without choose_texts none are). The files are one table, with the
 // rows in the order of the files. The rows of `eval_files` are held out; if there are any, `shards`

@@ -78,11 +78,8 @@ class JsonInspector {
  private:
   absl::Status ReadAll(const std::vector<std::string>& files,
                        const std::vector<std::string>& eval_files) {
-    holds_out_ = false;
-    for (const std::string& file : files) RETURN_IF_ERROR(ReadFile(file));
-    holds_out_ = true;
-    for (const std::string& file : eval_files) RETURN_IF_ERROR(ReadFile(file));
-    return absl::OkStatus();
+    return ReadInTurn(files, eval_files, &holds_out_,
+                      [this](const std::string& file) { return ReadFile(file); });
   }
 
   absl::Status ReadFile(const std::string& file) {

@@ -10,21 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/base/metric_mode.h"
 
 namespace tpurun {
 
 struct Report;
-
-// Whether lower or higher values of a metric are better, as in proto::Monitor.
-enum class MetricMode : uint8_t { kMin, kMax };
-
-// "MIN" or "MAX".
-const char* ModeText(MetricMode mode);
-// The mode of that name, in any case. nullopt for other names.
-std::optional<MetricMode> ParseMode(const std::string& name);
-// The mode of a metric whose name tells it: MAX for accuracy, auc, precision, recall and the like
-// and for rates (examples/sec), MIN for losses and errors. nullopt for other names.
-std::optional<MetricMode> ModeOfTag(const std::string& tag);
 
 // A column of Report::table.
 struct ReportColumn {

@@ -82,6 +82,21 @@ class ClassesTest(ProgramTest):
         self.assertIn('without a mode the checkpoint with the lowest "accuracy" is the best; want mode: MAX',
                       ' '.join(done.warnings))
 
+    def test_any_number_of_classes(self):
+        """multi_label: labels are 0 or 1, and exported models have the names."""
+        one = ('--set', 'model.layer.logits.dense.units=1', '--set', 'model.label.0.shape=[1]', '--set',
+               'transformation_func.0.transform.0.decode_csv.column.Species.shape=[1]', '--set',
+               'model.head=[{ multi_label { logits: "logits" label: "Species" label_vocabulary: ["red"] } }]')
+        done = self.call(*self.iris('train', 'model', '--max_steps=5', *one))
+        self.assertEqual(done.code, 65, str(done))
+        self.assertRegex(done.err, r'iris_training.csv:\d+: label "Species" is 2, want a class in \[0, 2\)')
+        header, *rows = self.ids['iris_training.csv']
+        write(self.path('iris/iris_training.csv'),
+              '\n'.join([header, *(row for row in rows if not row.endswith('2'))]) + '\n')
+        self.succeed(*self.iris('train', 'model', '--max_steps=5', *one))
+        exported = self.result(self.succeed(*self.iris('export', 'model', *one)))
+        self.assertIn(b'red', read(f'{exported["path"]}/saved_model.pb'))
+
     def test_ids_may_have_names(self):
         self.succeed(*self.iris('train', 'model', '--max_steps=20', *VOCABULARY))
         row = json.loads(self.succeed(*self.iris('predict', 'model', *VOCABULARY,

@@ -314,7 +314,9 @@ class ImagesTest(ProgramTest):
         # But for the names of the classes, which the folders have and the records have not.
         of_folder, of_records = (read(self.path(made, 'model.textproto')).decode() for made in ('out', 'again'))
         self.assertIn('label_vocabulary: ["', of_folder)
-        self.assertEqual(*(re.findall(r'^layer .*$', text, re.MULTILINE) for text in (of_folder, of_records)))
+        head = re.compile(r'^head \{.*?\}\n(?=\n)', re.MULTILINE | re.DOTALL)
+        self.assertEqual(*(head.sub('', text) for text in (of_folder, of_records)))
+        self.assertIn('head { classification { logits: "logits" label: "image/class/label" } }', of_records)
 
     def test_init_of_what_is_no_folder_of_images(self):
         os.makedirs(self.path('empty'))

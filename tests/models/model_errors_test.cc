@@ -131,6 +131,21 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
        "model.textproto:9:71: head 0: class_weight: got 2 values, want 3, one for each class\n"
        "model.textproto:9:93: head 0: pos_weight is for one logit; with a logit for each class use "
        "class_weight"},
+      {"names of classes that cannot be", IrisWith(8, R"(head { classification {
+  logits: "logits" label: "Species" label_vocabulary: ["a", "", "\377"] } })"),
+       "model.textproto:9:37: head 0: label_vocabulary: want a name in UTF-8, got \"\"\n"
+       "model.textproto:9:37: head 0: label_vocabulary: want a name in UTF-8, got \"\\377\""},
+      {"two lists of names for one label", R"(feature { name: "x" shape: 2 }
+label { name: "y" dtype: STRING }
+layer { name: "z" dense { units: 2 } input: "x" }
+head { classification { logits: "z" label: "y" label_vocabulary: ["a", "b"] } }
+head { name: "b" classification { logits: "z" label: "y" label_vocabulary: ["b", "a"] } })",
+       "model.textproto:5:58: head 1 \"b\": label_vocabulary: an earlier head has other names for "
+       "the label \"y\"; heads of one label need the same"},
+      {"metrics with the names of other results",
+       absl::StrCat(kIris, R"(eval_metric { name: "examples" mean { values: "logits" } })"),
+       "model.textproto:10:15: eval_metric 0 \"examples\": the name \"examples\" is reserved; "
+       "choose another"},
       {"a label in another unit", R"(feature { name: "x" shape: 2 }
 label { name: "y" shape: 2 }
 layer { name: "z" dense { units: 2 } input: "x" }

@@ -104,22 +104,6 @@ TEST_F(ReportTest, TheTableHasWhatDiffers) {
                           ElementsAre("b", "100", "0.333333", "0.25", "16", "2000")));
 }
 
-TEST_F(ReportTest, NamesOfMetricsTellWhatIsBetter) {
-  for (const char* tag : {"accuracy", "top_5_accuracy", "AUC", "eval/mean_iou", "precision_at_1",
-                          "examples/sec", "val F1", "cosine_similarity", "matthews_correlation",
-                          "eval/mcc", "cohen_kappa", "matthews"}) {
-    EXPECT_EQ(ModeOfTag(tag), MetricMode::kMax) << tag;
-  }
-  for (const char* tag :
-       {"loss", "eval/loss_shard_0", "root_mean_squared_error", "perplexity", "top_5_error",
-        "val-mae", "binary_crossentropy", "bits_per_character", "cosine_similarity_loss", "bpc"}) {
-    EXPECT_EQ(ModeOfTag(tag), MetricMode::kMin) << tag;
-  }
-  for (const char* tag : {"learning_rate", "mean", "lossy", "", "confusion_matrix"}) {
-    EXPECT_EQ(ModeOfTag(tag), std::nullopt) << tag;
-  }
-}
-
 TEST_F(ReportTest, AMetricIsFoundByItsKeyItsHeadingOrItsTag) {
   WriteRun("a", 1);
   TestEvents(dir_.Path("a/eval_train")).Scalar(100, "accuracy", 0.5f);
