@@ -2,6 +2,9 @@
 #ifndef TPURUN_RUNTIME_BASE_INSTRUCTION_SETS_H_
 #define TPURUN_RUNTIME_BASE_INSTRUCTION_SETS_H_
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 namespace tpurun {
 
 struct InstructionSets {
@@ -9,7 +12,7 @@ struct InstructionSets {
   bool avx2 = false;         // with FMA
   bool avx512 = false;       // F, BW, DQ and VL, as x86-64-v4
   bool avx512_bf16 = false;  // only together with avx512
-  bool amx_bf16 = false;     // only together with avx512_bf16
+  bool amx_bf16 = false;  // only together with avx512_bf16, and where Linux permits tile registers
 
   // With TPURUN_NO_AVX512 (`bazel --config=avx2`) the program treats every processor as one without
   // AVX-512. May be called before main, by initializers.
@@ -27,10 +30,18 @@ struct InstructionSets {
     sets.amx_bf16 = false;
 #else
     sets.amx_bf16 = sets.avx512_bf16 && __builtin_cpu_supports("amx-tile") &&
-                    __builtin_cpu_supports("amx-bf16");
+                    __builtin_cpu_supports("amx-bf16") && MayUseTileRegisters();
 #endif
 #endif
     return sets;
+  }
+
+ private:
+  // Asks Linux for the process (Documentation/arch/x86/xstate.rst), once.
+  static bool MayUseTileRegisters() {
+    constexpr int kRequestPermission = 0x1023, kTileData = 18;
+    static const bool may = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+    return may;
   }
 };
 

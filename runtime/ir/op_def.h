@@ -133,6 +133,7 @@ struct KernelDef {
   std::string name;  // in program texts: "gemm_avx2"
   bool is_library = false;
   bool multiplies_bf16 = false;  // with the processor's instructions for bf16
+  bool reorders_sums = false;    // adds products in another order than the reference
   // A call may compute any share of the units, with the scratch memory of the offer. Kernels of
   // element-wise ops always may.
   bool any_share = false;
@@ -141,6 +142,9 @@ struct KernelDef {
   std::function<std::optional<KernelOffer>(const OpCall& call, const Machine& machine)> offer;
   // Makes the kernel that was offered. Returns nullptr if this processor lacks the instructions.
   std::function<std::unique_ptr<Kernel>(const OpCall& call, const KernelOffer& offer)> make;
+
+  // True if its results have the bits of OpDef::reference; otherwise they differ by rounding.
+  bool HasBitsOfReference() const { return !is_library && !reorders_sums; }
 };
 
 // Any call on plain operands, by OpDef::reference. Its name is "reference".

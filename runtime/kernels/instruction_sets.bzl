@@ -17,3 +17,8 @@ AVX512 = [
 ]
 
 AVX512_BF16 = AVX512 + ["-mavx512bf16"]
+
+AMX_BF16 = AVX512_BF16 + [
+    "-mamx-tile",
+    "-mamx-bf16",
+]

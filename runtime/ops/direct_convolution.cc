@@ -32,6 +32,7 @@ conv::Convolution ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& 
 
 std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
                                        const gemm::Tiles& tiles) {
+  if (tiles.row_unit > 1) return std::nullopt;  // a pixel's neighbours are not rows of a matrix
   const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
   if (!HasDirectKernel(kind, d, call) ||
       !std::all_of(call.operands.begin(), call.operands.end(), plain)) {
@@ -103,7 +104,11 @@ bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
 }
 
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine) {
-  return !LibraryMultiplies(PrecisionOf(call.attrs), machine) && HasDirectKernel(kind, dims, call);
+  // The library's convolutions have AMX instructions.
+  const Precision precision = PrecisionOf(call.attrs);
+  const bool has_amx = precision != Precision::kF32 && machine.amx_bf16;
+  if (has_amx && machine.kernels != KernelChoice::kOwn) return false;
+  return !LibraryMultiplies(precision, machine) && HasDirectKernel(kind, dims, call);
 }
 
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {

@@ -11,6 +11,8 @@ namespace {
 
 const gemm::Tiles& TilesOf(KernelLevel level) {
   switch (level) {
+    case KernelLevel::kAmxBFloat16:
+      return gemm::kAmxBFloat16Tiles;
     case KernelLevel::kAvx512BFloat16:
       return gemm::kAvx512BFloat16Tiles;
     case KernelLevel::kAvx512:
@@ -58,7 +60,8 @@ gemm::Storage StorageOf(const Shape& shape) {
 
 bool LibraryMultiplies(Precision precision, const Machine& machine) {
   if (machine.kernels == KernelChoice::kLibrary) return true;
-  return precision != Precision::kF32 && machine.amx_bf16;
+  const bool in_parts = precision != Precision::kF32 && precision != Precision::kDefault;
+  return in_parts && machine.amx_bf16;
 }
 
 bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles) {
@@ -101,7 +104,9 @@ std::vector<KernelDef> GemmKernels(
         return multiplies ? offer(call, tiles) : std::nullopt;
       },
       [make](const OpCall& call, KernelLevel level) { return make(call, TilesOf(level)); });
-  kernels.front().multiplies_bf16 = true;  // KernelLevel::kAvx512BFloat16
+  KernelDef &amx = kernels[0], &avx512_bf16 = kernels[1];  // as kernel_levels.h orders them
+  amx.multiplies_bf16 = avx512_bf16.multiplies_bf16 = true;
+  amx.reorders_sums = true;
   return kernels;
 }
 

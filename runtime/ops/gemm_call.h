@@ -24,8 +24,8 @@ struct MatMulDims {
 // True if the work units of a matmul are columns of z.
 inline bool ByColumns(const OpCall& call) { return OpFlagsOf(call).unit == WorkUnit::kColumns; }
 
-// True if the library's kernels for products of this precision are asked: they use the AMX
-// instructions, for which runtime/kernels/gemm has no tiles.
+// True if the library's kernels for products of this precision are asked: with AMX those of several
+// products of parts, which runtime/kernels/gemm multiplies as f32.
 bool LibraryMultiplies(Precision precision, const Machine& machine);
 
 // The product of operands 0 and 1, without the sum of several (collectives). `products` are some of
@@ -34,9 +34,9 @@ gemm::Def GemmDefOf(const MatMulDims& dims, const OpCall& call, std::vector<gemm
 std::vector<gemm::Parts> GemmProducts(Precision precision);
 
 // The kernels of an op that multiplies with the tiles of runtime/kernels/gemm, one for an
-// instruction set, the fastest first: "gemm_avx512_bf16" (at DEFAULT alone), "gemm_avx512",
-// "gemm_avx2", "gemm_plain", or with the name of another algorithm. Their offers and makers get the
-// tiles of that set. The op has the attribute `precision`.
+// instruction set, the fastest first: "gemm_amx_bf16" and "gemm_avx512_bf16" (at DEFAULT alone),
+// "gemm_avx512", "gemm_avx2", "gemm_plain", or with the name of another algorithm. Their offers and
+// makers get the tiles of that set. The op has the attribute `precision`.
 std::vector<KernelDef> GemmKernels(
     std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
     std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,

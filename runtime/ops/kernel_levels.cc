@@ -11,6 +11,8 @@ struct NamedLevel {
   bool (*runs_on)(const Machine& machine);
 };
 constexpr NamedLevel kLevels[] = {
+    {KernelLevel::kAmxBFloat16, "_amx_bf16",
+     [](const Machine& machine) { return machine.amx_bf16; }},
     {KernelLevel::kAvx512BFloat16, "_avx512_bf16",
      [](const Machine& machine) { return machine.avx512_bf16; }},
     {KernelLevel::kAvx512, "_avx512", [](const Machine& machine) { return machine.avx512; }},

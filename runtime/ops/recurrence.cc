@@ -520,6 +520,7 @@ std::vector<KernelDef> RecurrenceKernels(Recurrence (*of)(const OpCall& call)) {
     kernels.push_back({.name = matmul.name,
                        .is_library = matmul.is_library,
                        .multiplies_bf16 = matmul.multiplies_bf16,
+                       .reorders_sums = matmul.reorders_sums,
                        .offer =
                            [&matmul, of](const OpCall& call, const Machine& machine) {
                              return OfferRecurrence(matmul, of(call), call, machine);

@@ -116,6 +116,25 @@ double PlainFlops() {
   for (const __m512& sum : s) Keep(sum);
   return 2.0 * 32 * kChains * kSteps;
 }
+
+// Four products of 16 x 32 and 32 x 16 numbers, of zeros, in tile registers, over and over.
+[[gnu::target("amx-tile,amx-bf16")]] double AmxBf16Flops() {
+  struct alignas(64) Configuration {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+  };
+  static constexpr Configuration kConfiguration;
+  _tile_loadconfig(&kConfiguration);
+  for (int i = 0; i < kSteps; ++i) {
+    _tile_dpbf16ps(0, 4, 5);
+    _tile_dpbf16ps(1, 4, 5);
+    _tile_dpbf16ps(2, 4, 5);
+    _tile_dpbf16ps(3, 4, 5);
+  }
+  _tile_release();
+  return 2.0 * 16 * 32 * 16 * 4 * kSteps;
+}
 #endif
 
 double F32Flops(const InstructionSets& sets) {
@@ -153,8 +172,10 @@ proto::MachinePeaks MeasurePeaks(int num_threads) {
   proto::MachinePeaks peaks;
   peaks.set_f32_gflops(RateOf(num_threads, [&](int) { return F32Flops(sets); }) / 1e9);
 #if defined(__x86_64__)
-  if (sets.avx512_bf16)
-    peaks.set_bf16_gflops(RateOf(num_threads, [](int) { return Avx512Bf16Flops(); }) / 1e9);
+  if (sets.avx512_bf16) {
+    const auto flops = sets.amx_bf16 ? AmxBf16Flops : Avx512Bf16Flops;
+    peaks.set_bf16_gflops(RateOf(num_threads, [flops](int) { return flops(); }) / 1e9);
+  }
 #endif
   std::vector<std::unique_ptr<Triad>> arrays;
   for (int thread = 0; thread < num_threads; ++thread) arrays.push_back(std::make_unique<Triad>());

@@ -142,16 +142,44 @@ struct Numbers {
   std::vector<float> bias;
 };
 
+// How the products of numbers are summed.
+enum class Order : uint8_t {
+  kChain,  // one after the other
+  // tdpbf16ps: of 32 numbers along k those with even k and those with odd k, each one after the
+  // other, then the two sums, then their sum to z
+  kAmx,
+};
+
+Order OrderOf(const Tiles& tiles) { return tiles.depth_unit > 1 ? Order::kAmx : Order::kChain; }
+
+template <typename X, typename Y>
+float Sum(Order order, int64_t k_end, float sum, const X& x, const Y& y) {
+  const int64_t unit = order == Order::kAmx ? 32 : 1;
+  for (int64_t begin = 0; begin < k_end; begin += unit) {
+    if (order == Order::kChain) {
+      sum = std::fma(x(begin), y(begin), sum);
+      continue;
+    }
+    float of_parity[] = {0, 0};
+    for (int64_t k = begin; k < std::min(begin + unit, k_end); ++k)
+      of_parity[k % 2] = std::fma(x(k), y(k), of_parity[k % 2]);
+    sum += of_parity[0] + of_parity[1];
+  }
+  return sum;
+}
+
 // z, row by row, with `products` instead of the case's own.
-std::vector<float> Chains(const Case& c, const std::vector<Parts>& products, const Numbers& given) {
+std::vector<float> Chains(const Case& c, const std::vector<Parts>& products, const Numbers& given,
+                          Order order) {
   std::vector<float> z(c.m * c.n);
   for (int64_t i = 0; i < c.m; ++i) {
     for (int64_t j = 0; j < c.n; ++j) {
       if (c.IsOutsideOfZ(i, j)) continue;
       float sum = c.accumulates ? kUnwritten : 0.0f;
       for (const Parts& parts : products) {
-        for (int64_t k = 0; k < c.k; ++k)
-          sum = std::fma(given.x.At(i, k, parts.x), given.y.At(k, j, parts.y), sum);
+        sum = Sum(
+            order, c.k, sum, [&](int64_t k) { return given.x.At(i, k, parts.x); },
+            [&](int64_t k) { return given.y.At(k, j, parts.y); });
       }
       z[i * c.n + j] = c.bias ? sum + given.bias[j] : sum;
     }
@@ -205,14 +233,15 @@ void ExpectChains(const Case& c, const std::vector<Parts>& products, const Numbe
 // With tiles of bf16, the product of the numbers themselves is that of the rounded ones.
 void ExpectChains(const Case& c) {
   const Numbers given(c);
-  for (const bool bf16 : {false, true}) {
+  for (const auto& [bf16, order] : std::vector<std::pair<bool, Order>>{
+           {false, Order::kChain}, {true, Order::kChain}, {true, Order::kAmx}}) {
     std::vector<float> want;
     for (const Level& level : Levels()) {
-      if (MultipliesBF16(*level.tiles) != bf16) continue;
+      if (MultipliesBF16(*level.tiles) != bf16 || OrderOf(*level.tiles) != order) continue;
       const bool is_whole = c.products.size() == 1 && c.products[0].x == kWhole;
       const std::vector<Parts> products = is_whole ? OneProduct(*level.tiles) : c.products;
       if (bf16 && products.size() > 1) continue;
-      if (want.empty()) want = Chains(c, products, given);
+      if (want.empty()) want = Chains(c, products, given, order);
       SCOPED_TRACE(std::string(level.name) + ": " + c.Name());
       ExpectChains(c, products, given, want, *level.tiles);
       if (testing::Test::HasFatalFailure()) return;
@@ -239,6 +268,19 @@ TEST(Gemm, EveryElementIsOneChain) {
           }
         }
       }
+    }
+  }
+}
+
+// Whole tiles of AMX, of one and of two registers.
+TEST(Gemm, MultipliesWholeTiles) {
+  for (const bool transposed : {false, true}) {
+    for (const int64_t m : {16, 32, 80}) {
+      Case c{m, 64, 48, {.transposed = transposed}, {}};
+      ExpectChains(c);
+      c.accumulates = true;
+      ExpectChains(c);
+      if (HasFatalFailure()) return;
     }
   }
 }

@@ -20,6 +20,7 @@ inline std::vector<Level> Levels() {
   if (sets.avx2) levels.push_back({"avx2", &kAvx2Tiles});
   if (sets.avx512) levels.push_back({"avx512", &kAvx512Tiles});
   if (sets.avx512_bf16) levels.push_back({"avx512_bf16", &kAvx512BFloat16Tiles});
+  if (sets.amx_bf16) levels.push_back({"amx_bf16", &kAmxBFloat16Tiles});
   return levels;
 }
 

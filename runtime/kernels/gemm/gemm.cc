@@ -9,19 +9,24 @@
 namespace tpurun::gemm {
 namespace {
 
-// A block of x has at most kBlockRows rows and Tiles::block_depth elements of a row: 192 KB, which
-// fit into an L2 cache of 512 KB, or with AVX-512 384 KB of 1 MB. A panel of y is 24 KB with AVX2
-// and fits into an L1 cache of 32 KB. The panels of y that are packed at a time, 768 KB or 3 MB,
-// stay in the L3 cache for all blocks of rows.
-constexpr int64_t kBlockRows = 192;
+// A block of x has at most Tiles::block_rows rows and block_depth elements of a row: 192 KB, which
+// fit into an L2 cache of 512 KB, or with AVX-512 384 KB of 1 MB, or with AMX 512 KB of 2 MB. A
+// panel of y is 24 KB with AVX2 and fits into an L1 cache of 32 KB; with AMX a tile of x does, and
+// kPanelsInTurn panels fit into the L2 cache. The panels of y that are packed at a time, 768 KB to
+// 3 MB, stay in the L3 cache for all blocks of rows.
 constexpr int64_t kPackedPanels = 32;
+// A tile of x that is read by rows multiplies so many panels before the next tile does, and z is
+// written along its rows (AMX, 1024 x 256 x 1024: 680, now 1085 GFLOP/s).
+constexpr int64_t kPanelsInTurn = 8;
 // Rows of x' and y that are packed at a time, so that whole cache lines of the packed tiles are
 // written.
 constexpr int64_t kPackedDepth = 8;
+// The same where they are transposed afterwards, by 16 elements.
+constexpr int64_t kTransposedDepth = 16;
 }  // namespace
 
 int64_t PanelColumns(int64_t n, const Tiles& tiles) {
-  const int64_t most = int64_t{kMostVectors} * tiles.lanes, less = most - tiles.lanes;
+  const int64_t most = int64_t{tiles.most_vectors} * tiles.lanes, less = most - tiles.lanes;
   if (n <= most) return std::max<int64_t>(DivideUp(n, tiles.lanes), 1) * tiles.lanes;
   // The last panel of narrow matrices would be a large share of them, with few sums at a time.
   constexpr int64_t kFewPanels = 6;
@@ -63,7 +68,11 @@ Product::Product(const Def& def, const Tiles& tiles)
       elements_(DivideUp(def.k, tiles.numbers)),
       panel_columns_(PanelColumns(def.n, tiles)),
       most_rows_(tiles.most_rows[panel_columns_ / tiles.lanes]),
-      depth_(def.k == 0 ? 1 : DivideUp(elements_, DivideUp(elements_, tiles.block_depth))),
+      depth_(def.k == 0
+                 ? 1
+                 : std::min(RoundUp(DivideUp(elements_, DivideUp(elements_, tiles.block_depth)),
+                                    tiles.depth_unit),
+                            elements_)),
       packed_columns_(def.y_is_packed ? def.n
                                       : panel_columns_ * std::min(kPackedPanels,
                                                                   DivideUp(def.n, panel_columns_))),
@@ -81,17 +90,27 @@ bool Product::PacksAnyX() const {
                      [&](const Parts& parts) { return PacksX(parts.x); });
 }
 
+// Rows one behind the other would begin in few sets of an L1 cache. An odd number of cache lines is
+// between the rows that one instruction reads.
+int64_t Product::CopiedRow(int64_t depth) const {
+  return ReadsRows() ? AlignedFloats(depth) | 16 : depth;
+}
+
+int64_t Product::XFloats(int64_t rows) const {
+  return (rows + tiles_.row_unit - 1) * CopiedRow(depth_);
+}
+
 int64_t Product::LineFloats(int64_t rows) const {
-  int64_t floats = def_.x.transposed ? kPackedDepth * rows : 0;
+  int64_t floats = def_.x.transposed ? (ReadsRows() ? kTransposedDepth : kPackedDepth) * rows : 0;
   if (!def_.y_is_packed) floats = std::max(floats, kPackedDepth * packed_columns_);
   if (def_.y.transposed) floats = std::max(floats, depth_ * panel_columns_);
   return floats;
 }
 
 int64_t Product::ScratchBytes(int64_t m) const {
-  const int64_t rows = std::min(m, kBlockRows);
+  const int64_t rows = std::min<int64_t>(m, tiles_.block_rows);
   int64_t floats = 0;
-  if (packs_x_) floats += AlignedFloats(rows * depth_);
+  if (packs_x_) floats += AlignedFloats(XFloats(rows));
   if (!def_.y_is_packed) floats += AlignedFloats(depth_ * packed_columns_);
   floats += AlignedFloats(LineFloats(rows));
   if (keeps_sums_) floats += AlignedFloats(rows * def_.n);
@@ -101,7 +120,7 @@ int64_t Product::ScratchBytes(int64_t m) const {
 int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
   if (m == 0 || n == 0) return 0;
   int64_t floats = keeps_sums_ ? m * n : 0;
-  const int64_t x_copies = RowsOfPackedY(m) > kBlockRows ? DivideUp(n, packed_columns_) : 1;
+  const int64_t x_copies = RowsOfPackedY(m) > tiles_.block_rows ? DivideUp(n, packed_columns_) : 1;
   const int64_t y_copies = def_.y_is_packed ? 0 : DivideUp(m, RowsOfPackedY(m));
   const int64_t panels = DivideUp(n, panel_columns_);
   for (const Parts& parts : def_.products) {
@@ -116,23 +135,25 @@ void Product::Run(const Args& args) const {
   TPURUN_DCHECK(def_.z == Storage::kF32 || (args.triangle.kind != Triangle::kLowerZ &&
                                             args.triangle.kind != Triangle::kUpperZ));
   if (args.m == 0) return;
+  if (tiles_.begin != nullptr) tiles_.begin();
   const int64_t blocks = DivideUp(args.m, RowsOfPackedY(args.m));
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = args.m * block / blocks, end = args.m * (block + 1) / blocks;
     RunRows(args, begin, end - begin);
   }
+  if (tiles_.end != nullptr) tiles_.end();
 }
 
 int64_t Product::RowsOfPackedY(int64_t m) const {
   // Packed weights need no copy, and scratch memory holds the sums of a block.
-  return def_.y_is_packed || keeps_sums_ ? std::min(m, kBlockRows) : m;
+  return def_.y_is_packed || keeps_sums_ ? std::min<int64_t>(m, tiles_.block_rows) : m;
 }
 
 void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   Block block;
   ScratchFloats scratch(args.scratch);
-  const int64_t blocks = DivideUp(rows, kBlockRows), most_rows = DivideUp(rows, blocks);
-  if (packs_x_) block.x_copy = scratch.Take(most_rows * depth_);
+  const int64_t blocks = DivideUp(rows, tiles_.block_rows), most_rows = DivideUp(rows, blocks);
+  if (packs_x_) block.x_copy = scratch.Take(XFloats(most_rows));
   if (!def_.y_is_packed) block.y_copy = scratch.Take(depth_ * packed_columns_);
   block.line = scratch.Take(LineFloats(most_rows));
   float* z = nullptr;
@@ -167,20 +188,20 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   }
 }
 
-// The block's elements of stored rows of k, one row after the other.
+// The block's elements of stored rows of k, one row `to_row` floats after the other.
 void Product::PackLines(const Operand& operand, const void* data, int part, int64_t line,
-                        int64_t lines, const Block& block, float* to) const {
+                        int64_t lines, const Block& block, float* to, int64_t to_row) const {
   const int64_t k = block.begin * tiles_.numbers, whole = block.depth * tiles_.numbers;
   int64_t numbers = std::min(whole, def_.k - k);
   const void* from = At(data, operand.storage, line * operand.stride + k);
-  if (numbers == operand.stride && numbers == whole) {
+  if (numbers == operand.stride && numbers == whole && to_row == block.depth) {
     numbers *= lines;
     lines = 1;
   }
   for (; lines > 0; --lines) {
     PackNeighbours(tiles_, from, operand.storage, part, numbers, to);
     from = At(from, operand.storage, operand.stride);
-    to += block.depth;
+    to += to_row;
   }
 }
 
@@ -208,16 +229,30 @@ void Product::PrefetchRows(const Operand& operand, const void* data, int64_t ele
 }
 
 void Product::PackX(const Args& args, int part, Block& block) const {
-  block.interleaved = def_.x.transposed;
-  if (def_.x.transposed) return PackTransposedX(args, part, block);
+  block.interleaved = def_.x.transposed && !ReadsRows();
+  if (block.interleaved) return PackTransposedX(args, part, block);
   if (!Converts(def_.x, part)) {
     block.x = static_cast<const float*>(args.x) + block.row * def_.x.stride + block.begin;
     block.x_row = def_.x.stride;
     return;
   }
   block.x = block.x_copy;
-  block.x_row = block.depth;
-  PackLines(def_.x, args.x, part, block.row, block.rows, block, block.x_copy);
+  block.x_row = CopiedRow(block.depth);
+  if (def_.x.transposed) return StraightenX(args, part, block);
+  PackLines(def_.x, args.x, part, block.row, block.rows, block, block.x_copy, block.x_row);
+}
+
+// The rows of a transposed x.
+void Product::StraightenX(const Args& args, int part, const Block& block) const {
+  for (int64_t k = 0; k < block.depth; k += kTransposedDepth) {
+    const int64_t depth = std::min(kTransposedDepth, block.depth - k);
+    PrefetchRows(def_.x, args.x, block.begin + k + depth, block.row, block.rows);
+    for (int64_t i = 0; i < depth; ++i) {
+      PackRow(def_.x, args.x, part, block.begin + k + i, block.row, block.rows,
+              block.line + i * block.rows);
+    }
+    tiles_.transpose(block.line, block.rows, depth, block.rows, block.x_copy + k, block.x_row);
+  }
 }
 
 // One tile after the other, each (depth, rows of the tile); few numbers stay as they are.
@@ -323,7 +358,7 @@ void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_
     return tiles_.transpose(static_cast<const float*>(args.y) + column * y.stride + block.begin,
                             y.stride, columns, block.depth, panel, panel_columns_);
   }
-  PackLines(y, args.y, part, column, columns, block, block.line);
+  PackLines(y, args.y, part, column, columns, block, block.line, block.depth);
   tiles_.transpose(block.line, block.depth, columns, block.depth, panel, panel_columns_);
 }
 
@@ -331,13 +366,21 @@ void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_
 void Product::RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const {
   const int64_t end = std::min(begin + packed_columns_, args.n);
   const int64_t panel = panel_columns_ * (def_.y_is_packed ? elements_ : block.depth);
-  for (int64_t column = begin; column < end; column += panel_columns_, y += panel)
-    RunPanel(args, column, y, block);
+  const int64_t panels = ReadsRows() ? kPanelsInTurn : 1;
+  for (int64_t first = begin; first < end; first += panels * panel_columns_, y += panels * panel) {
+    const int64_t behind = std::min(first + panels * panel_columns_, end);
+    const int64_t tiles = panels > 1 ? 1 : block.tiles.count;
+    for (int64_t t = 0; t < block.tiles.count; t += tiles) {
+      const float* of_panel = y;
+      for (int64_t column = first; column < behind; column += panel_columns_, of_panel += panel)
+        RunPanel(args, column, of_panel, t, t + tiles, block);
+    }
+  }
 }
 
 Product::Range Product::InTriangle(const Triangle& triangle, const Block& block, int64_t row,
                                    int rows, int64_t column, int64_t columns) const {
-  const int64_t numbers = tiles_.numbers;
+  const int64_t numbers = tiles_.numbers, unit = tiles_.depth_unit;
   // The diagonal in the first and in the last row of the tile.
   const int64_t first = block.row + row + triangle.diagonal, last = first + rows - 1;
   Range range{.end = block.depth};
@@ -345,10 +388,13 @@ Product::Range Product::InTriangle(const Triangle& triangle, const Block& block,
     case Triangle::kNone:
       break;
     case Triangle::kLowerX:
-      range.end = std::clamp<int64_t>(DivideUp(last + 1, numbers) - block.begin, 0, block.depth);
+      range.end = std::clamp<int64_t>(RoundUp(DivideUp(last + 1, numbers), unit) - block.begin, 0,
+                                      block.depth);
       break;
     case Triangle::kUpperX:
-      range.begin = std::clamp<int64_t>(first / numbers - block.begin, 0, block.depth);
+      if (first >= def_.k) return {};  // where the unit of depth would begin before it
+      range.begin =
+          std::clamp<int64_t>(first / numbers / unit * unit - block.begin, 0, block.depth);
       break;
     case Triangle::kLowerZ:
       range.is_unread = column > last;
@@ -360,7 +406,8 @@ Product::Range Product::InTriangle(const Triangle& triangle, const Block& block,
   return range;
 }
 
-void Product::RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const {
+void Product::RunPanel(const Args& args, int64_t column, const float* y, int64_t first_tile,
+                       int64_t end_tile, const Block& block) const {
   const int64_t columns = std::min(panel_columns_, args.n - column);
   const ColumnVectors vectors(columns, tiles_.lanes);
   TileArgs tile{.x_row = block.x_row,
@@ -371,7 +418,7 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, const B
                 .bias = block.is_last && args.bias != nullptr ? args.bias + column : nullptr,
                 .last_lanes = vectors.last_lanes};
   const bool rounds = block.is_last && def_.z == Storage::kBF16;
-  for (int64_t t = 0; t < block.tiles.count; ++t) {
+  for (int64_t t = first_tile; t < end_tile; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
     const Range in = args.triangle.kind == Triangle::kNone

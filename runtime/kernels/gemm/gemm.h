@@ -4,7 +4,9 @@
 // with z, if the product accumulates): fma(x[i][K-1], y[K-1][j], ... fma(x[i][0], y[0][j], 0)). The
 // bias is added last. The bits of an element therefore depend neither on the number of rows nor on
 // tiles, packing, partition and instruction set. This holds for the bf16 instructions of AVX-512,
-// too, where subnormal numbers are flushed to 0 (ScopedFlushDenormals).
+// too, where subnormal numbers are flushed to 0 (ScopedFlushDenormals). AMX adds 32 products to
+// each other before it adds them to the sum: bits do not depend on the number of rows, on packing
+// and partition, but differ from those of the other instruction sets.
 //
 // The loops are those of Goto and van de Geijn, "Anatomy of High-Performance Matrix
 // Multiplication", ACM TOMS 34(3), 2008, with a block of x in the L2 cache, and panels of y in the
@@ -95,13 +97,14 @@ class Product {
   int64_t RowsOfPackedY(int64_t m) const;
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
   void PackLines(const Operand& operand, const void* data, int part, int64_t line, int64_t lines,
-                 const Block& block, float* to) const;
+                 const Block& block, float* to, int64_t to_row) const;
   void PackRow(const Operand& operand, const void* data, int part, int64_t element, int64_t column,
                int64_t n, float* to) const;
   void PrefetchRows(const Operand& operand, const void* data, int64_t element, int64_t column,
                     int64_t n) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
+  void StraightenX(const Args& args, int part, const Block& block) const;
   const float* PanelsOfY(const Args& args, int part, int64_t column, Block& block) const;
   void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
   void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
@@ -109,13 +112,18 @@ class Product {
   Range InTriangle(const Triangle& triangle, const Block& block, int64_t row, int rows,
                    int64_t column, int64_t columns) const;
   void RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const;
-  void RunPanel(const Args& args, int64_t column, const float* y, const Block& block) const;
+  void RunPanel(const Args& args, int64_t column, const float* y, int64_t first_tile,
+                int64_t end_tile, const Block& block) const;
 
   bool PacksX(int part) const { return def_.x.transposed || Converts(def_.x, part); }
   bool Converts(const Operand& operand, int part) const {
     return gemm::Converts(tiles_, operand.storage, part);
   }
   bool PacksAnyX() const;
+  // True if tiles read several rows of x at once: a transposed x is packed as rows.
+  bool ReadsRows() const { return tiles_.row_unit > 1; }
+  int64_t CopiedRow(int64_t depth) const;
+  int64_t XFloats(int64_t rows) const;
   int64_t LineFloats(int64_t rows) const;
 
   const Def def_;

@@ -10,8 +10,10 @@ inline constexpr int64_t kFloat = sizeof(float);
 
 inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+inline int64_t RoundUp(int64_t a, int64_t unit) { return DivideUp(a, unit) * unit; }
+
 // So many floats or more, a whole number of cache lines.
-inline int64_t AlignedFloats(int64_t floats) { return DivideUp(floats, 16) * 16; }
+inline int64_t AlignedFloats(int64_t floats) { return RoundUp(floats, 16); }
 
 // Arrays in scratch memory, one after the other, each at the beginning of a cache line.
 class ScratchFloats {

@@ -38,12 +38,23 @@ struct TileArgs {
 };
 
 inline constexpr int kMostVectors = 3;
-inline constexpr int kMostRows = 14;
+inline constexpr int kMostRows = 32;
 
 struct Tiles {
-  int lanes = 0;          // floats of a vector
-  int numbers = 1;        // of an element of x and y, see TileArgs; 1: f32
-  int block_depth = 256;  // elements along k of a block of x, at most (gemm.cc)
+  int lanes = 0;                    // floats of a vector
+  int numbers = 1;                  // of an element of x and y, see TileArgs; 1: f32
+  int most_vectors = kMostVectors;  // of columns of the largest tile
+  int block_rows = 192;             // rows of a block of x, at most (gemm.cc)
+  int block_depth = 256;            // elements along k of a block of x, at most
+  // Elements along k that are summed at once. Blocks of x and parts of a triangle begin at
+  // multiples of it, so that the bits of a sum do not depend on them.
+  int depth_unit = 1;
+  // The rows of a tile are read in such units. With more than one there are no interleaved tiles,
+  // and the rows behind the last one need not be set.
+  int row_unit = 1;
+  // If given, called by a thread before its first and after its last tile.
+  void (*begin)() = nullptr;
+  void (*end)() = nullptr;
   // [vectors]: the rows of the largest tile with so many vectors of columns; no less with fewer
   // vectors, as the last columns of a panel have the same rows
   int most_rows[kMostVectors + 1] = {};
@@ -75,6 +86,7 @@ extern const Tiles kPlainTiles;
 extern const Tiles kAvx2Tiles;            // for processors with AVX2 and FMA
 extern const Tiles kAvx512Tiles;          // for AVX-512: F, DQ, BW and VL
 extern const Tiles kAvx512BFloat16Tiles;  // for AVX-512 and AVX512_BF16; numbers is 2
+extern const Tiles kAmxBFloat16Tiles;     // for AMX_BF16 besides; numbers is 2
 
 }  // namespace tpurun::gemm
 
