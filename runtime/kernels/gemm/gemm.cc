@@ -68,11 +68,7 @@ Product::Product(const Def& def, const Tiles& tiles)
       elements_(DivideUp(def.k, tiles.numbers)),
       panel_columns_(PanelColumns(def.n, tiles)),
       most_rows_(tiles.most_rows[panel_columns_ / tiles.lanes]),
-      depth_(def.k == 0
-                 ? 1
-                 : std::min(RoundUp(DivideUp(elements_, DivideUp(elements_, tiles.block_depth)),
-                                    tiles.depth_unit),
-                            elements_)),
+      depth_(DepthOfBlocks(tiles.block_depth)),
       packed_columns_(def.y_is_packed ? def.n
                                       : panel_columns_ * std::min(kPackedPanels,
                                                                   DivideUp(def.n, panel_columns_))),
@@ -90,6 +86,20 @@ bool Product::PacksAnyX() const {
                      [&](const Parts& parts) { return PacksX(parts.x); });
 }
 
+// Of blocks of equal depth, at most `most`.
+int64_t Product::DepthOfBlocks(int64_t most) const {
+  if (elements_ == 0) return 1;
+  const int64_t depth = DivideUp(elements_, DivideUp(elements_, most));
+  return std::min(RoundUp(depth, tiles_.depth_unit), elements_);
+}
+
+// Blocks of few rows are deeper, so that their sums are stored and read less often. Panels that are
+// packed for the product have the depth of many rows.
+int64_t Product::DepthOfRows(int64_t rows) const {
+  if (!def_.y_is_packed || !ReadsRows()) return depth_;
+  return DepthOfBlocks(tiles_.block_depth * std::max<int64_t>(tiles_.block_rows / rows, 1));
+}
+
 // Rows one behind the other would begin in few sets of an L1 cache. An odd number of cache lines is
 // between the rows that one instruction reads.
 int64_t Product::CopiedRow(int64_t depth) const {
@@ -97,7 +107,7 @@ int64_t Product::CopiedRow(int64_t depth) const {
 }
 
 int64_t Product::XFloats(int64_t rows) const {
-  return (rows + tiles_.row_unit - 1) * CopiedRow(depth_);
+  return (rows + tiles_.row_unit - 1) * CopiedRow(DepthOfRows(rows));
 }
 
 int64_t Product::LineFloats(int64_t rows) const {
@@ -110,7 +120,7 @@ int64_t Product::LineFloats(int64_t rows) const {
 int64_t Product::ScratchBytes(int64_t m) const {
   const int64_t rows = std::min<int64_t>(m, tiles_.block_rows);
   int64_t floats = 0;
-  if (packs_x_) floats += AlignedFloats(XFloats(rows));
+  if (packs_x_ && m > 0) floats += AlignedFloats(XFloats(rows));
   if (!def_.y_is_packed) floats += AlignedFloats(depth_ * packed_columns_);
   floats += AlignedFloats(LineFloats(rows));
   if (keeps_sums_) floats += AlignedFloats(rows * def_.n);
@@ -153,6 +163,7 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   Block block;
   ScratchFloats scratch(args.scratch);
   const int64_t blocks = DivideUp(rows, tiles_.block_rows), most_rows = DivideUp(rows, blocks);
+  const int64_t depth = DepthOfRows(most_rows);
   if (packs_x_) block.x_copy = scratch.Take(XFloats(most_rows));
   if (!def_.y_is_packed) block.y_copy = scratch.Take(depth_ * packed_columns_);
   block.line = scratch.Take(LineFloats(most_rows));
@@ -167,9 +178,9 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
   block.accumulates = def_.accumulates;
   for (size_t i = 0; i < def_.products.size(); ++i) {
     const Parts& parts = def_.products[i];
-    for (block.begin = 0; block.begin < std::max<int64_t>(elements_, 1); block.begin += depth_) {
-      block.depth = std::min(depth_, elements_ - block.begin);
-      block.is_last = i + 1 == def_.products.size() && block.begin + depth_ >= elements_;
+    for (block.begin = 0; block.begin < std::max<int64_t>(elements_, 1); block.begin += depth) {
+      block.depth = std::min(depth, elements_ - block.begin);
+      block.is_last = i + 1 == def_.products.size() && block.begin + depth >= elements_;
       for (int64_t column = 0; column < args.n; column += packed_columns_) {
         const float* const y = PanelsOfY(args, parts.y, column, block);
         for (int64_t b = 0; b < blocks; ++b) {
@@ -362,16 +373,24 @@ void Product::PackTransposedY(const Args& args, int part, int64_t column, int64_
   tiles_.transpose(block.line, block.depth, columns, block.depth, panel, panel_columns_);
 }
 
-// `y` is the first panel.
+// `y` is the first panel. A thread goes through panels forwards and backwards in turn: where the
+// next product has the same y, as each step of a recurrence does, the panels that were read last
+// are still in the L2 cache (16 x 512 x 2048 with AMX: 713, now 993 GFLOP/s). The order changes no
+// bit.
 void Product::RunPanels(const Args& args, int64_t begin, const float* y, const Block& block) const {
+  static thread_local bool backwards = false;
+  backwards = !backwards;
   const int64_t end = std::min(begin + packed_columns_, args.n);
   const int64_t panel = panel_columns_ * (def_.y_is_packed ? elements_ : block.depth);
-  const int64_t panels = ReadsRows() ? kPanelsInTurn : 1;
-  for (int64_t first = begin; first < end; first += panels * panel_columns_, y += panels * panel) {
+  const int64_t panels = ReadsRows() && block.tiles.count > 1 ? kPanelsInTurn : 1;
+  const int64_t turns = DivideUp(end - begin, panels * panel_columns_);
+  for (int64_t i = 0; i < turns; ++i) {
+    const int64_t first_panel = (backwards ? turns - 1 - i : i) * panels;
+    const int64_t first = begin + first_panel * panel_columns_;
     const int64_t behind = std::min(first + panels * panel_columns_, end);
     const int64_t tiles = panels > 1 ? 1 : block.tiles.count;
     for (int64_t t = 0; t < block.tiles.count; t += tiles) {
-      const float* of_panel = y;
+      const float* of_panel = y + first_panel * panel;
       for (int64_t column = first; column < behind; column += panel_columns_, of_panel += panel)
         RunPanel(args, column, of_panel, t, t + tiles, block);
     }

@@ -122,6 +122,8 @@ class Product {
   bool PacksAnyX() const;
   // True if tiles read several rows of x at once: a transposed x is packed as rows.
   bool ReadsRows() const { return tiles_.row_unit > 1; }
+  int64_t DepthOfBlocks(int64_t most) const;
+  int64_t DepthOfRows(int64_t rows) const;
   int64_t CopiedRow(int64_t depth) const;
   int64_t XFloats(int64_t rows) const;
   int64_t LineFloats(int64_t rows) const;
@@ -131,7 +133,7 @@ class Product {
   const int64_t elements_;  // along k
   const int64_t panel_columns_;
   const int most_rows_;  // of a tile
-  const int64_t depth_;  // elements of a block along k; the last may be less deep
+  const int64_t depth_;  // elements of a block along k, of most rows; the last may be less deep
   // The columns of y that are packed at a time; all of them if y is packed already. Several blocks
   // of rows are packed again for each of these blocks of columns.
   const int64_t packed_columns_;
