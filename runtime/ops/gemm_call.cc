@@ -37,7 +37,7 @@ Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& 
   if (tiles.numbers > 1) {
     packed.dtype = DType::kBF16;
     layout.blocks.push_back({of_k, tiles.numbers});
-    layout.reversed = true;
+    layout.reversed = !tiles.as_in_memory;
   } else {
     layout.rounded = PrecisionOf(call.attrs) == Precision::kDefault;
   }

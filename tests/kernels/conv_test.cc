@@ -10,6 +10,7 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/kernels/conv/convolution.h"
 #include "runtime/kernels/conv/filter_grad.h"
+#include "runtime/kernels/conv/pixel_products.h"
 #include "tests/kernels/levels.h"
 
 namespace tpurun::conv {
@@ -139,12 +140,12 @@ void IfInside(const ConvDims& d, int64_t oh, int64_t ow, int64_t kh, int64_t kw,
   if (h >= 0 && h < d.h && w >= 0 && w < d.w) f(h, w);
 }
 
+template <typename Product>
 void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form) {
   SCOPED_TRACE(Told(level, d, form));
   const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
       dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
-  const FilterGrad product(d, {x.storage(), form.part()}, {dy.storage(), form.part()},
-                           *level.tiles);
+  const Product product(d, {x.storage(), form.part()}, {dy.storage(), form.part()}, *level.tiles);
   // In parts of rows and of columns.
   std::vector<float> dk(d.kh * d.kw * d.c * d.f, 7);
   Scratch scratch(product.ScratchBytes());
@@ -165,14 +166,15 @@ void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form) {
   for (int64_t i = 0; i < static_cast<int64_t>(dk.size()); ++i) {
     const int64_t f = i % d.f, c = i / d.f % d.c, kw = i / d.f / d.c % d.kw,
                   kh = i / d.f / d.c / d.kw;
-    float want = 0;
-    for (int64_t pixel = 0; pixel < d.n * d.oh * d.ow; ++pixel) {
-      const int64_t n = pixel / d.oh / d.ow;
+    const auto of_x = [&](int64_t pixel) {
+      float number = 0;
       IfInside(d, pixel / d.ow % d.oh, pixel % d.ow, kh, kw, [&](int64_t h, int64_t w) {
-        want = std::fma(form.Part(x.f32[((n * d.h + h) * d.w + w) * d.c + c]),
-                        form.Part(dy.f32[pixel * d.f + f]), want);
+        number = form.Part(x.f32[((pixel / d.oh / d.ow * d.h + h) * d.w + w) * d.c + c]);
       });
-    }
+      return number;
+    };
+    const auto of_dy = [&](int64_t pixel) { return form.Part(dy.f32[pixel * d.f + f]); };
+    const float want = gemm::Sum(gemm::OrderOf(*level.tiles), d.n * d.oh * d.ow, 0.0f, of_x, of_dy);
     ASSERT_EQ(dk[i], want) << kh << ", " << kw << ", " << c << ", " << f;
   }
 }
@@ -265,11 +267,15 @@ TEST(Convolution, EveryElementIsOneChain) {
   }
 }
 
-TEST(FilterGrad, EveryElementIsOneChain) {
-  for (const Level& level : ConvolvingLevels()) {
+TEST(FilterGrad, EveryElementIsOneSum) {
+  for (const Level& level : gemm::Levels()) {
     for (const ConvDims& d : Cases()) {
       for (const Form& form : FormsOf(level)) {
-        ExpectFilterGrad(level, d, form);
+        if (level.tiles->row_unit > 1) {
+          ExpectFilterGrad<PixelProducts>(level, d, form);
+        } else {
+          ExpectFilterGrad<FilterGrad>(level, d, form);
+        }
         if (HasFatalFailure()) return;
       }
     }

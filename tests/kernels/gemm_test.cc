@@ -99,18 +99,18 @@ class Matrix {
     for (int64_t k = 0; k < rows; ++k) {
       for (int64_t j = 0; j < columns_; ++j) {
         float& element = panels[(j / columns * elements + k / numbers) * columns + j % columns];
-        element = numbers == 1 ? At(k, j, kWhole) : WithNumber(element, k % 2, At(k, j, kWhole));
+        const bool is_upper = (k % 2 == 0) != tiles.as_in_memory;
+        element = numbers == 1 ? At(k, j, kWhole) : WithNumber(element, is_upper, At(k, j, kWhole));
       }
     }
     return panels;
   }
 
  private:
-  // A pair of bf16 numbers: number 0 is in the upper half.
-  static float WithNumber(float element, int64_t which, float number) {
+  // A pair of bf16 numbers.
+  static float WithNumber(float element, bool is_upper, float number) {
     const uint32_t bits = BFloat16Bits(number);
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(element) |
-                                (which == 0 ? bits << 16 : bits));
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(element) | (is_upper ? bits << 16 : bits));
   }
 
   Operand operand_;
@@ -141,32 +141,6 @@ struct Numbers {
   const Matrix y;
   std::vector<float> bias;
 };
-
-// How the products of numbers are summed.
-enum class Order : uint8_t {
-  kChain,  // one after the other
-  // tdpbf16ps: of 32 numbers along k those with even k and those with odd k, each one after the
-  // other, then the two sums, then their sum to z
-  kAmx,
-};
-
-Order OrderOf(const Tiles& tiles) { return tiles.depth_unit > 1 ? Order::kAmx : Order::kChain; }
-
-template <typename X, typename Y>
-float Sum(Order order, int64_t k_end, float sum, const X& x, const Y& y) {
-  const int64_t unit = order == Order::kAmx ? 32 : 1;
-  for (int64_t begin = 0; begin < k_end; begin += unit) {
-    if (order == Order::kChain) {
-      sum = std::fma(x(begin), y(begin), sum);
-      continue;
-    }
-    float of_parity[] = {0, 0};
-    for (int64_t k = begin; k < std::min(begin + unit, k_end); ++k)
-      of_parity[k % 2] = std::fma(x(k), y(k), of_parity[k % 2]);
-    sum += of_parity[0] + of_parity[1];
-  }
-  return sum;
-}
 
 // z, row by row, with `products` instead of the case's own.
 std::vector<float> Chains(const Case& c, const std::vector<Parts>& products, const Numbers& given,

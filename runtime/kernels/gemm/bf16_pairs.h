@@ -38,11 +38,12 @@ inline void StoreElements(__m512i elements, int n, float* to) {
 
 inline int AtMost(int64_t n, int most) { return n < most ? static_cast<int>(n) : most; }
 
-template <typename Number>
+template <bool as_in_memory, typename Number>
 void PairNeighbours(const Number* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; i += 2 * kLanes, to += kLanes) {
     const int numbers = AtMost(n - i, 2 * kLanes);
-    StoreElements(_mm512_rol_epi32(Load(from + i, numbers), 16), (numbers + 1) / 2, to);
+    const __m512i elements = Load(from + i, numbers);
+    StoreElements(as_in_memory ? elements : _mm512_rol_epi32(elements, 16), (numbers + 1) / 2, to);
   }
 }
 
@@ -68,8 +69,9 @@ inline __m512i Interleave(__m512i below, __m512i above) {
   return _mm512_permutex2var_epi16(below, _mm512_load_si512(kOrder), above);
 }
 
-template <typename Number>
+template <bool as_in_memory, typename Number>
 void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
+  if constexpr (as_in_memory) return PairRows<false>(second, first, n, to);
   int64_t i = 0;
   const bool both = first != nullptr && second != nullptr;
   for (; both && i + 2 * kLanes <= n; i += 2 * kLanes) {
@@ -89,12 +91,14 @@ void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
 }
 
 // Sets what packs the elements.
+template <bool as_in_memory>
 constexpr void SetPairs(Tiles& tiles) {
   tiles.numbers = 2;
-  tiles.pair_neighbours_f32 = PairNeighbours<float>;
-  tiles.pair_neighbours_bf16 = PairNeighbours<uint16_t>;
-  tiles.pair_rows_f32 = PairRows<float>;
-  tiles.pair_rows_bf16 = PairRows<uint16_t>;
+  tiles.as_in_memory = as_in_memory;
+  tiles.pair_neighbours_f32 = PairNeighbours<as_in_memory, float>;
+  tiles.pair_neighbours_bf16 = PairNeighbours<as_in_memory, uint16_t>;
+  tiles.pair_rows_f32 = PairRows<as_in_memory, float>;
+  tiles.pair_rows_bf16 = PairRows<as_in_memory, uint16_t>;
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/dcheck.h"
-#include "runtime/kernels/gemm/row_tiles.h"
 #include "runtime/kernels/gemm/sizes.h"
 
 namespace tpurun::gemm {
@@ -134,7 +133,10 @@ int64_t Product::CopiedBytes(int64_t m, int64_t n) const {
   const int64_t y_copies = def_.y_is_packed ? 0 : DivideUp(m, RowsOfPackedY(m));
   const int64_t panels = DivideUp(n, panel_columns_);
   for (const Parts& parts : def_.products) {
-    floats += PacksX(parts.x) ? x_copies * m * elements_ : 0;
+    floats += PacksX(parts.x) && !ReadsXAsStored(RowTiles(
+                                     DivideUp(m, DivideUp(m, tiles_.block_rows)), most_rows_))
+                  ? x_copies * m * elements_
+                  : 0;
     floats += y_copies * panels * panel_columns_ * elements_;
   }
   return floats * kFloat;
@@ -239,12 +241,27 @@ void Product::PrefetchRows(const Operand& operand, const void* data, int64_t ele
   }
 }
 
+// True if the rows of x are elements in whole cache lines, and tiles read no row behind the last
+// one.
+bool Product::ReadsXAsStored(const RowTiles& tiles) const {
+  constexpr int64_t kLine = 32;  // bf16 numbers of a cache line
+  return tiles_.as_in_memory && def_.x.storage == Storage::kBF16 && !def_.x.transposed &&
+         def_.x.stride % kLine == 0 && def_.k % tiles_.numbers == 0 && tiles.larger == 0 &&
+         tiles.rows_of_smaller % tiles_.row_unit == 0;
+}
+
 void Product::PackX(const Args& args, int part, Block& block) const {
   block.interleaved = def_.x.transposed && !ReadsRows();
   if (block.interleaved) return PackTransposedX(args, part, block);
   if (!Converts(def_.x, part)) {
     block.x = static_cast<const float*>(args.x) + block.row * def_.x.stride + block.begin;
     block.x_row = def_.x.stride;
+    return;
+  }
+  if (ReadsXAsStored(block.tiles)) {
+    const void* const x = At(args.x, def_.x.storage, block.row * def_.x.stride);
+    block.x = static_cast<const float*>(x) + block.begin;
+    block.x_row = def_.x.stride / tiles_.numbers;
     return;
   }
   block.x = block.x_copy;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "runtime/kernels/gemm/numbers.h"
+#include "runtime/kernels/gemm/row_tiles.h"
 #include "runtime/kernels/gemm/tiles.h"
 
 namespace tpurun::gemm {
@@ -102,6 +103,7 @@ class Product {
                int64_t n, float* to) const;
   void PrefetchRows(const Operand& operand, const void* data, int64_t element, int64_t column,
                     int64_t n) const;
+  bool ReadsXAsStored(const RowTiles& tiles) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
   void StraightenX(const Args& args, int part, const Block& block) const;

@@ -10,7 +10,7 @@ namespace tpurun::gemm {
 
 // A tile: some rows of z, and columns that fill some vectors; the last vector may be filled in
 // part. An element of x and y is a float, or Tiles::numbers bf16 numbers of rising k, the first of
-// them in the upper half.
+// them in the upper half, or in the lower one (Tiles::as_in_memory).
 struct TileArgs {
   // Element (row r, depth k) of x is x[r * x_row + k], or x[k * x_depth + r] for an interleaved
   // tile.
@@ -41,8 +41,10 @@ inline constexpr int kMostVectors = 3;
 inline constexpr int kMostRows = 32;
 
 struct Tiles {
-  int lanes = 0;                    // floats of a vector
-  int numbers = 1;                  // of an element of x and y, see TileArgs; 1: f32
+  int lanes = 0;    // floats of a vector
+  int numbers = 1;  // of an element of x and y, see TileArgs; 1: f32
+  // True if the first number of an element is in its lower half: contiguous numbers are elements.
+  bool as_in_memory = false;
   int most_vectors = kMostVectors;  // of columns of the largest tile
   int block_rows = 192;             // rows of a block of x, at most (gemm.cc)
   int block_depth = 256;            // elements along k of a block of x, at most

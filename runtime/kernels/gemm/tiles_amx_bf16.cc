@@ -175,7 +175,7 @@ constexpr Tiles MakeAmxTiles() {
   SetAmxTiles<2, 2 * kUnit>(tiles);
   tiles.spread_vectors[1] = SpreadVectors<Avx512Vector, 1>;
   tiles.spread_vectors[2] = SpreadVectors<Avx512Vector, 2>;
-  SetPairs(tiles);
+  SetPairs<true>(tiles);
   return tiles;
 }
 

@@ -25,7 +25,7 @@ struct BFloat16PairVector : Avx512Vector {
 
 constexpr Tiles MakeBFloat16Tiles() {
   Tiles tiles = MakeAvx512Tiles<BFloat16PairVector>();
-  SetPairs(tiles);
+  SetPairs<false>(tiles);
   return tiles;
 }
 
