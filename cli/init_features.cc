@@ -28,7 +28,7 @@ constexpr int64_t kIdBuckets = 1024;
 constexpr int64_t kMostNumberClasses = 20;
 constexpr int64_t kMostClasses = 1000;
 
-void PlanNumber(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+void PlanNumber(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
                 PlannedFeature& feature) {
   const NumberStatistics& train = column.train();
   if (train.count == 0 || !(train.min < train.max)) {
@@ -44,7 +44,7 @@ void PlanNumber(const InspectedColumn& column, const std::string& na_value, int6
   feature.mean = {static_cast<float>(train.mean)};
   feature.stddev = {PositiveOr1(train.stddev())};
   feature.comment = RangeText(column.all());
-  const int64_t missing = column.Missing(na_value);
+  const int64_t missing = column.Missing(na_values);
   if (missing == 0) return;
   feature.has_default = true;
   feature.default_value = feature.dtype == proto::INT64
@@ -56,11 +56,11 @@ void PlanNumber(const InspectedColumn& column, const std::string& na_value, int6
 using CountedWord = std::pair<std::string, int64_t>;  // with how often it is trained on
 
 // The words of the training part. *different: the number of those of all parts.
-std::vector<CountedWord> WordsOf(const InspectedColumn& column, const std::string& na_value,
+std::vector<CountedWord> WordsOf(const InspectedColumn& column, const NaValues& na_values,
                                  int64_t* different) {
   std::vector<CountedWord> words;
   for (const auto& [word, count] : column.values().map()) {
-    if (word == na_value) continue;
+    if (std::find(na_values.begin(), na_values.end(), word) != na_values.end()) continue;
     ++*different;
     if (count.train > 0) words.emplace_back(word, count.train);
   }
@@ -83,14 +83,14 @@ void UseVocabulary(std::vector<CountedWord> words, PlannedFeature& feature) {
   for (const auto& [word, count] : words) feature.vocabulary.push_back(word);
 }
 
-void PlanText(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+void PlanText(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
               PlannedFeature& feature) {
-  const int64_t missing = column.Missing(na_value);
+  const int64_t missing = column.Missing(na_values);
   if (!column.values().complete()) {
     return LeaveOut(absl::StrCat("more than ", ValueCounts::kMost, " different texts"), feature);
   }
   int64_t different = 0;
-  std::vector<CountedWord> words = WordsOf(column, na_value, &different);
+  std::vector<CountedWord> words = WordsOf(column, na_values, &different);
   if (words.size() < 2) {
     return LeaveOut(words.empty() ? "no value in the training part"
                                   : absl::StrCat("always ", ShownField(words[0].first)),
@@ -191,18 +191,18 @@ void LeaveOut(const std::string& why, PlannedFeature& feature) {
   feature.comment = why;
 }
 
-void PlanScalar(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
                 PlannedFeature& feature) {
-  if (column.numbers() + column.texts() + column.empty() == column.Missing(na_value)) {
+  if (column.numbers() + column.texts() + column.empty() == column.Missing(na_values)) {
     return LeaveOut("every value is missing", feature);
   }
-  if (column.IsNumber(na_value)) return PlanNumber(column, na_value, examples, feature);
-  PlanText(column, na_value, examples, feature);
+  if (column.IsNumber(na_values)) return PlanNumber(column, na_values, examples, feature);
+  PlanText(column, na_values, examples, feature);
 }
 
-void PlanIds(const InspectedColumn& column, const std::string& na_value, PlannedFeature& feature) {
+void PlanIds(const InspectedColumn& column, const NaValues& na_values, PlannedFeature& feature) {
   int64_t different = 0;
-  std::vector<CountedWord> words = WordsOf(column, na_value, &different);
+  std::vector<CountedWord> words = WordsOf(column, na_values, &different);
   const bool complete = column.values().complete();
   if (complete && words.empty()) return LeaveOut("no value in the training part", feature);
   feature.number_format = {};
@@ -216,7 +216,7 @@ void PlanIds(const InspectedColumn& column, const std::string& na_value, Planned
     feature.hash_buckets = kIdBuckets;
     absl::StrAppend(&feature.comment, ", hashed: some share a bucket");
   }
-  const int64_t missing = column.Missing(na_value);
+  const int64_t missing = column.Missing(na_values);
   if (missing > 0) absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"));
   feature.has_default = missing > 0;
 }
@@ -251,7 +251,7 @@ void PlanWords(const InspectedColumn& column, const TextWords& words, const Text
     absl::StrAppend(&feature.comment, "; missing ", Plural(column.empty(), "time"));
 }
 
-std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const std::string& na_value,
+std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const NaValues& na_values,
                                      const PlannedFeature& feature,
                                      const std::function<std::string(const char* part)>& name_of) {
   const NumberStatistics& train = column.values.train();
@@ -272,10 +272,10 @@ std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const std::s
   if (!column.format.assumption.empty()) {
     absl::StrAppend(&planned[0].comment, "; ", column.format.assumption);
   }
-  const int64_t missing = column.values.Missing(na_value);
+  const int64_t missing = column.values.Missing(na_values);
+  planned[0].default_value = text(train.mean);
   if (missing > 0) {
     planned[0].has_default = true;
-    planned[0].default_value = text(train.mean);
     absl::StrAppend(&planned[0].comment, "; missing ", Plural(missing, "time"), ": the mean");
   }
   const auto make = [&](const char* part_name, proto::ParseTime::Part part) -> PlannedFeature& {
@@ -312,7 +312,7 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
   const auto wrong = [&title](const auto&... parts) {
     return absl::DataLossError(absl::StrCat(title, parts...));
   };
-  const int64_t missing = column.Missing(plan.na_value);
+  const int64_t missing = column.Missing(plan.na_values);
   if (missing == plan.examples) return wrong("every value is missing");
   if (missing > 0) {
     const std::string& where = column.empty() > 0 ? column.first_missing() : column.first_text();

@@ -27,12 +27,16 @@ void LeaveOut(const std::string& why, PlannedFeature& feature);
 
 // Decides whether a feature of one value per example is a number, a category or nothing to learn
 // from.
-void PlanScalar(const InspectedColumn& column, const std::string& na_value, int64_t examples,
+void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
                 PlannedFeature& feature);
 
 // Makes a category of a feature, whatever its values look like: by a vocabulary, or by hashing if
 // its values are too many for one.
-void PlanIds(const InspectedColumn& column, const std::string& na_value, PlannedFeature& feature);
+void PlanIds(const InspectedColumn& column, const NaValues& na_values, PlannedFeature& feature);
+
+// As PlanIds, for a column that has_codes(), unless there is nothing to learn from.
+void PlanCodes(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
+               PlannedFeature& feature);
 
 // Makes ids of the words of a text.
 void PlanWords(const InspectedColumn& column, const TextWords& words, const TextOptions& options,
@@ -40,7 +44,7 @@ void PlanWords(const InspectedColumn& column, const TextWords& words, const Text
 
 // Decides what is made from a column of times, and gives the features their names with `name_of`,
 // whose argument is a part: "month". The first result is the column.
-std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const std::string& na_value,
+std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const NaValues& na_values,
                                      const PlannedFeature& feature,
                                      const std::function<std::string(const char* part)>& name_of);
 

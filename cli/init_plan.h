@@ -20,6 +20,9 @@
 
 namespace tpurun {
 
+// Texts of a table that stand for a missing value, besides the empty text.
+using NaValues = std::vector<std::string>;
+
 // A feature of the input, or data that is left out of it.
 struct PlannedFeature {
   enum class Kind {
@@ -118,7 +121,7 @@ struct InitPlan {
   char delim = ',';
   int64_t skip_lines = 0;
   bool header = false;  // true: columns are found by their field_title
-  std::string na_value;
+  NaValues na_values;
   Compression compression = Compression::kNone, eval_compression = Compression::kNone;
 
   // shards of the examples, of which the last is held out; kNoShards: other files are held out

@@ -89,8 +89,12 @@ void AddDecodeCsv(const InitPlan& plan, Lines& lines) {
   if (plan.delim != ',') {
     lines.Add(6, absl::StrCat("field_delim: ", Quote(std::string(1, plan.delim))));
   }
-  if (!plan.na_value.empty()) {
-    lines.Add(6, absl::StrCat("na_value: ", Quote(plan.na_value)), "as good as an empty field");
+  if (!plan.na_values.empty()) {
+    const std::string list = absl::StrJoin(QuoteAll(plan.na_values), ", ");
+    lines.Add(
+        6,
+        absl::StrCat("na_value: ", plan.na_values.size() > 1 ? absl::StrCat("[", list, "]") : list),
+        "as good as an empty field");
   }
   lines.Add(4, "}");
   lines.Add(2, "}");

@@ -28,20 +28,17 @@ std::string_view WithoutNumber(std::string_view title) {
   return title.substr(0, title.find_last_not_of("0123456789") + 1);  // npos + 1 is 0
 }
 
-// The text for a missing value with which the most columns are numbers.
-std::string ChooseNaValue(const std::vector<const InspectedColumn*>& columns) {
-  std::string best;
-  int64_t most = 0;
-  for (const std::string_view text : kMissingTexts) {
-    const int64_t numbers =
-        std::count_if(columns.begin(), columns.end(), [text](const InspectedColumn* column) {
-          return column->texts() > 0 && column->IsNumber(text);
+// The texts for missing values in columns that are numbers otherwise.
+NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns) {
+  NaValues found;
+  for (size_t i = 0; i < kMissingTexts.size(); ++i) {
+    const bool occurs =
+        std::any_of(columns.begin(), columns.end(), [i](const InspectedColumn* column) {
+          return column->missing_texts(i) > 0 && column->IsNumber();
         });
-    if (numbers <= most) continue;
-    most = numbers;
-    best = text;
+    if (occurs) found.emplace_back(kMissingTexts[i]);
   }
-  return best;
+  return found;
 }
 
 class TablePlanner {
@@ -61,7 +58,7 @@ class TablePlanner {
   absl::StatusOr<InitPlan> Plan() {
     RETURN_IF_ERROR(SetExamples(table_.rows, table_.held_out, table_.shards, plan_));
     RETURN_IF_ERROR(FindColumns());
-    if (!plan_.is_json) plan_.na_value = ChooseNaValue(columns_);
+    if (!plan_.is_json) plan_.na_values = FindNaValues(columns_);
     plan_.features.resize(columns_.size());
     for (size_t i = 0; i < plan_.features.size(); ++i) PlanColumn(i);
     if (const auto array = table_.arrays.find(plan_.label); array != table_.arrays.end()) {
@@ -96,7 +93,7 @@ class TablePlanner {
     is_series_ = true;
     plan_.examples = table_.rows;  // for the columns; then the windows
     RETURN_IF_ERROR(FindColumns());
-    plan_.na_value = ChooseNaValue(columns_);
+    plan_.na_values = FindNaValues(columns_);
     plan_.features.resize(columns_.size());
     for (size_t i = 0; i < plan_.features.size(); ++i) {
       PlanColumn(i);
@@ -318,7 +315,7 @@ class TablePlanner {
     if (ignored_.count(i) > 0) {
       LeaveOut("--ignore names it", feature);
     } else if (ids_.count(i) > 0) {
-      PlanIds(*columns_[i], plan_.na_value, feature);
+      PlanIds(*columns_[i], plan_.na_values, feature);
       if (plan_.is_json) PlanJsonIds(*columns_[i], feature);
     } else if (const auto words = table_.texts.find(i); words != table_.texts.end()) {
       PlanWords(*columns_[i], words->second, options_.text, feature);
@@ -327,10 +324,10 @@ class TablePlanner {
     } else if (plan_.is_json && columns_[i]->numbers() > 0 && columns_[i]->texts() > 0 &&
                formatted == nullptr) {
       LeaveOut("numbers and texts", feature);
-    } else if (is_time && formatted->values.IsNumber(plan_.na_value)) {
+    } else if (is_time && formatted->values.IsNumber(plan_.na_values)) {
       PlanTimes(*formatted, feature);
     } else {
-      PlanScalar(*columns_[i], plan_.na_value, plan_.examples, feature);
+      PlanScalar(*columns_[i], plan_.na_values, plan_.examples, feature);
     }
     if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
     if (feature.kind != Kind::kNumber) return;
@@ -344,7 +341,7 @@ class TablePlanner {
 
   void PlanTimes(const FormattedColumn& column, PlannedFeature& feature) {
     std::vector<PlannedFeature> planned = PlanTime(
-        column, plan_.na_value, feature,
+        column, plan_.na_values, feature,
         [&](const char* part) { return names_.Take(absl::StrCat(feature.name, "_", part)); });
     feature = std::move(planned[0]);
     std::move(planned.begin() + 1, planned.end(), std::back_inserter(made_));
@@ -364,8 +361,8 @@ class TablePlanner {
   bool IsConstantNumber(size_t column) const {
     const InspectedColumn& seen = *columns_[column];
     return plan_.features[column].kind == Kind::kLeftOut && ignored_.count(column) == 0 &&
-           FormattedOf(column) == nullptr && seen.IsNumber(plan_.na_value) &&
-           seen.Missing(plan_.na_value) == 0 && seen.train().min == seen.train().max;
+           FormattedOf(column) == nullptr && seen.IsNumber(plan_.na_values) &&
+           seen.Missing(plan_.na_values) == 0 && seen.train().min == seen.train().max;
   }
 
   bool IsNumber(size_t column) const {

@@ -16,7 +16,7 @@ struct CsvFormat {
   bool quotes = true;
   // CsvRows: a field in quotes may have line breaks.
   bool line_breaks = false;
-  std::string na_value;
+  std::vector<std::string> na_values;  // texts that stand for a missing value
 };
 
 // The name whose final number is larger by `count`: ("pixel07", 5) gives "pixel12". nullopt if the

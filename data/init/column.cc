@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "absl/strings/ascii.h"
+#include "data/csv.h"
 #include "data/transforms/words.h"
 
 namespace tpurun {
@@ -32,23 +35,38 @@ void InspectedColumn::AddNumber(double value, bool is_integer, std::string_view 
   all_.Add(value);
   if (!held_out) train_.Add(value);
   values_.Add(text, held_out);
+  const std::string_view digits = StripBlanks(text);
+  only_digits_ = only_digits_ && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
+  if (digits.size() > 1 && digits.front() == '0' && first_code_.empty()) first_code_ = digits;
 }
 
-bool InspectedColumn::IsNumber(std::string_view na_value) const {
-  const size_t missing = FindMissingText(na_value);
-  return numbers() > 0 && texts_ == (missing < kMissingTexts.size() ? missing_texts_[missing] : 0);
+InspectedColumn InspectedColumn::AsTexts() const {
+  InspectedColumn column = *this;
+  column.texts_ += numbers();
+  column.words_ += numbers();
+  column.all_ = column.train_ = {};
+  return column;
+}
+
+bool InspectedColumn::IsNumber(std::span<const std::string> na_values) const {
+  return numbers() > 0 && texts_ + empty_ == Missing(na_values);
 }
 
 bool InspectedColumn::IsNumberThatOverflows() const {
-  const int64_t others = texts_ - overflows_;
-  return overflows_ > 0 && numbers() > 0 &&
-         (others == 0 ||
-          std::find(missing_texts_.begin(), missing_texts_.end(), others) != missing_texts_.end());
+  return overflows_ > 0 && numbers() > 0 && texts_ - overflows_ == CountMissingTexts();
 }
 
-int64_t InspectedColumn::Missing(std::string_view na_value) const {
-  const size_t missing = FindMissingText(na_value);
-  return empty_ + (missing < kMissingTexts.size() ? missing_texts_[missing] : 0);
+int64_t InspectedColumn::CountMissingTexts() const {
+  return std::accumulate(missing_texts_.begin(), missing_texts_.end(), int64_t{0});
+}
+
+int64_t InspectedColumn::Missing(std::span<const std::string> na_values) const {
+  int64_t missing = empty_;
+  for (const std::string& text : na_values) {
+    const size_t index = FindMissingText(text);
+    if (index < kMissingTexts.size()) missing += missing_texts_[index];
+  }
+  return missing;
 }
 
 void BoundValueCounts(const std::vector<InspectedColumn*>& columns, size_t most_bytes) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,14 +53,23 @@ class InspectedColumn {
   // The number of words, between white space, of all texts.
   int64_t words() const { return words_; }
   int64_t missing_texts(size_t which) const { return missing_texts_[which]; }
-  // True if every value is a number when the text `na_value` stands for a missing value ("": no
-  // such text).
-  bool IsNumber(std::string_view na_value) const;
+  // True if every value is a number when the texts `na_values`, some of kMissingTexts, stand for
+  // missing values.
+  bool IsNumber(std::span<const std::string> na_values) const;
+  // The same with all of kMissingTexts.
+  bool IsNumber() const { return numbers() > 0 && texts_ == CountMissingTexts(); }
+  // True if every number is written in digits alone, and zeros lead some: "00123" is no number but
+  // a code, such as that of a town.
+  bool has_codes() const { return only_digits_ && !first_code_.empty(); }
+  // The first of the numbers that zeros lead.
+  const std::string& first_code() const { return first_code_; }
+  // The same column whose numbers are texts.
+  InspectedColumn AsTexts() const;
   // True if every value is a number or missing and some, but not all, numbers are too large for a
   // float. If all are too large they are not numbers but digits with another meaning.
   bool IsNumberThatOverflows() const;
-  // The number of examples without a value, when the text `na_value` stands for a missing value.
-  int64_t Missing(std::string_view na_value) const;
+  // The number of examples without a value, when the texts `na_values` stand for missing values.
+  int64_t Missing(std::span<const std::string> na_values) const;
   // True if every number is an integer and is written as one.
   bool integers() const { return integers_; }
   // True if every number is an integer, in any notation.
@@ -79,6 +89,7 @@ class InspectedColumn {
 
  private:
   void AddText(std::string_view text, bool held_out);
+  int64_t CountMissingTexts() const;
 
   int64_t empty_ = 0;
   int64_t texts_ = 0;
@@ -88,8 +99,9 @@ class InspectedColumn {
   bool integers_ = true;
   bool whole_ = true;
   bool counts_up_ = true;
+  bool only_digits_ = true;
   double last_ = 0;
-  std::string first_missing_, first_text_;
+  std::string first_missing_, first_text_, first_code_;
   std::pair<std::string, std::string> first_overflow_;
   NumberStatistics all_, train_;
   ValueCounts values_;

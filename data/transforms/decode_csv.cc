@@ -226,7 +226,8 @@ class CsvDecoder {
   }
 
   bool IsMissing(std::string_view field) const {
-    return field.empty() || field == columns_.format().na_value;
+    const std::vector<std::string>& na_values = columns_.format().na_values;
+    return field.empty() || std::find(na_values.begin(), na_values.end(), field) != na_values.end();
   }
 
   std::string AppendFieldOf(int index, int64_t place, bool missing, Column* to) {
@@ -303,8 +304,11 @@ class CsvDecoder {
 
 // The texts that count as missing.
 std::vector<std::string> MissingTexts(const CsvFormat& format) {
-  if (format.na_value.empty()) return {""};
-  return {"", format.na_value};
+  std::vector<std::string> texts = {""};
+  for (const std::string& text : format.na_values) {
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  return texts;
 }
 
 // What an exported model does with the fields: fills what is missing, which of numbers is NaN.
@@ -463,9 +467,10 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
     make(column.missing_indicator(), proto::FLOAT32, column);
   }
   if (!errors.empty()) return std::nullopt;
-  const CsvFormat format = {.delim = decode_csv.field_delim()[0],
-                            .quotes = decode_csv.use_quote_delim(),
-                            .na_value = decode_csv.na_value()};
+  const CsvFormat format = {
+      .delim = decode_csv.field_delim()[0],
+      .quotes = decode_csv.use_quote_delim(),
+      .na_values = {decode_csv.na_value().begin(), decode_csv.na_value().end()}};
   const CsvColumns columns(decode_csv, format, elements);
   bound.open = [columns, has_header, skips](const RowOpenArgs& args, RowTransform* row) {
     const bool may_lack_labels = args.mode == ModeKey::kPredict;
