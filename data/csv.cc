@@ -73,6 +73,17 @@ std::string SplitFields(std::string_view line, const CsvFormat& format,
   return "";
 }
 
+char GuessDelimiter(std::string_view line) {
+  for (const char delim : {',', ';', '\t', '|'}) {
+    if (line.find(delim) != std::string_view::npos) return delim;
+  }
+  return ',';
+}
+
+bool IsBlankLine(std::string_view line) {
+  return line.find_first_not_of(' ') == std::string_view::npos;
+}
+
 std::string_view StripBlanks(std::string_view text) {
   while (!text.empty() && std::isspace(static_cast<uint8_t>(text.front()))) text.remove_prefix(1);
   while (!text.empty() && std::isspace(static_cast<uint8_t>(text.back()))) text.remove_suffix(1);

@@ -28,6 +28,10 @@ std::optional<std::string> CountedName(std::string_view first, int64_t count);
 // empty string if there is none.
 std::string SplitFields(std::string_view line, const CsvFormat& format,
                         std::vector<std::string_view>* fields, std::string* scratch);
+// What separates the columns of a line: the comma, unless it has none but another.
+char GuessDelimiter(std::string_view line);
+// True for a line without a character but spaces, which is no row.
+bool IsBlankLine(std::string_view line);
 // Removes the blanks before and after a text: numbers may have them.
 std::string_view StripBlanks(std::string_view text);
 // Appended to "want a number" messages if OverflowsFloat is true for the value.

@@ -19,6 +19,7 @@ void CsvRows::Open(std::unique_ptr<ByteSource> source, std::string name, int64_t
   skip_lines_ = skip_lines;
   number_ = 0;
   lines_of_row_ = 1;
+  has_rows_ = false;
 }
 
 std::string CsvRows::Where() const { return absl::StrCat(name_, ":", number_); }
@@ -31,13 +32,15 @@ absl::StatusOr<bool> CsvRows::Read() {
     const absl::StatusOr<bool> found = lines_->Read(&line);
     if (!found.ok()) return Annotate(found.status(), Where());
     if (!*found) {
-      if (number_ > skip_lines_ + 1) return false;
+      if (has_rows_) return false;
       return absl::DataLossError(absl::StrCat(Where(), ": no data rows"));
     }
     if (number_ <= skip_lines_) {
       RETURN_IF_ERROR(Annotate(CheckLineEnds(line), Where()));
       continue;
     }
+    if (IsBlankLine(line)) continue;
+    has_rows_ = true;
     if (format_.line_breaks) RETURN_IF_ERROR(Annotate(AddLines(&line), Where()));
     RETURN_IF_ERROR(Annotate(Split(line), Where()));
     return true;

@@ -1,5 +1,6 @@
 // CsvRows: reads the rows of CSV files, which must all have as many fields as the first row. A row
-// is a line or, with CsvFormat::line_breaks, the lines that quotes hold together.
+// is a line or, with CsvFormat::line_breaks, the lines that quotes hold together. Blank lines
+// between rows are no rows.
 #ifndef TPURUN_DATA_CSV_ROWS_H_
 #define TPURUN_DATA_CSV_ROWS_H_
 
@@ -46,7 +47,8 @@ class CsvRows {
   int64_t skip_lines_ = 0;
   int64_t number_ = 0;  // number of the first line of the last row, from 1
   int64_t lines_of_row_ = 0;
-  std::string row_;  // the last row, if it has several lines
+  bool has_rows_ = false;  // of the file
+  std::string row_;        // the last row, if it has several lines
   std::vector<std::string_view> fields_;
   std::string scratch_;
   size_t columns_ = 0;  // fields of the first row; 0 before it is read

@@ -36,8 +36,21 @@ absl::StatusOr<bool> LineReader::Read(std::string_view* line) {
     searched -= next_;
     RETURN_IF_ERROR(ReadMore());
   }
+  if (is_first_) RETURN_IF_ERROR(CheckEncoding(*line));
+  is_first_ = false;
   if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
   return true;
+}
+
+absl::Status CheckEncoding(std::string_view start) {
+  using namespace std::string_view_literals;
+  const char* encoding = nullptr;
+  if (start.starts_with("\xff\xfe"sv) || start.starts_with("\xfe\xff"sv)) encoding = "UTF-16";
+  if (start.starts_with("\xff\xfe\0\0"sv) || start.starts_with("\0\0\xfe\xff"sv))
+    encoding = "UTF-32";
+  if (encoding == nullptr) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("is ", encoding, ", want UTF-8: iconv -f ", encoding,
+                                          " -t UTF-8 FILE >NEW_FILE converts it"));
 }
 
 absl::Status LineReader::ReadMore() {

@@ -19,7 +19,7 @@ class LineReader {
  public:
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
-  // Returns the next line, valid until the next call. False at the end.
+  // Returns the next line, valid until the next call. False at the end. DataLoss as CheckEncoding.
   absl::StatusOr<bool> Read(std::string_view* line);
 
  private:
@@ -31,7 +31,11 @@ class LineReader {
   size_t next_ = 0;  // buffer_[next_, end_) is not returned yet
   size_t end_ = 0;
   bool at_end_ = false;
+  bool is_first_ = true;  // no line has been read
 };
+
+// DataLoss for the first bytes of a file that is UTF-16 or UTF-32, by its byte order mark.
+absl::Status CheckEncoding(std::string_view start);
 
 // DataLoss for a line that contains a CR: lines that end with CR alone are read as one line. For
 // skipped lines no other check would notice this.

@@ -106,6 +106,13 @@ MapSettings SettingsOf(const InputPlan& plan, const InputFnArgs& args) {
   return settings;
 }
 
+// Whether the rows of the source are lines of a table.
+bool DecodesLines(const InputPlan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
+    return step.transform.has_decode_csv() || step.transform.has_decode_json();
+  });
+}
+
 // The number of steps of its kind before the step.
 int OrdinalOf(const InputPlan& plan, const Step& step) {
   return static_cast<int>(std::count_if(plan.steps.data(), &step, [&](const Step& before) {
@@ -238,6 +245,7 @@ class PipelineOpener {
                                               .count = WantedCount(),
                                               .seed = static_cast<uint64_t>(args_.seed),
                                               .trained = args_.trained,
+                                              .decodes_lines = DecodesLines(plan_),
                                               .where = WhereBelow(plan_, plan_.source_path)});
     RETURN_IF_ERROR(opened.status());
     StartElements(std::move(opened->records), plan_.source_def->name);

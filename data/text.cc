@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "data/line_reader.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -57,6 +58,7 @@ absl::Status Text::Count(bool at_end) {
     const Character character = FirstCharacter(rest);
     if (!character.code.has_value()) {
       const int64_t offset = counted_ - files_.back().begin;
+      if (offset == 0) RETURN_IF_ERROR(Annotate(CheckEncoding(rest), files_.back().name));
       const bool is_gzip = offset == 1 && bytes_.compare(counted_ - 1, 2, "\x1f\x8b") == 0;
       return absl::DataLossError(
           absl::StrCat(files_.back().name, ": want UTF-8, got the byte ", Quote(character.bytes),

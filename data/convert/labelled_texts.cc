@@ -51,6 +51,7 @@ class TextFolders : public ImageList {
  protected:
   absl::StatusOr<tensorflow::Example> MakeExample(const ImageFile& file,
                                                   std::string bytes) const override {
+    RETURN_IF_ERROR(CheckEncoding(bytes));
     return TextExample(bytes, file.class_name);
   }
 };
@@ -85,8 +86,9 @@ class TextLines {
   }
 
   absl::StatusOr<bool> Read(std::string_view* line) {
-    ASSIGN_OR_RETURN(const bool found, reader_.Read(line));
-    if (!found) return false;
+    const absl::StatusOr<bool> found = reader_.Read(line);
+    if (!found.ok()) return Annotate(found.status(), absl::StrCat(path_, ":", number_ + 1));
+    if (!*found) return false;
     if (++number_ == 1 && line->starts_with(kUtf8Mark)) line->remove_prefix(kUtf8Mark.size());
     RETURN_IF_ERROR(Annotate(CheckLineEnds(*line), Where()));
     return true;

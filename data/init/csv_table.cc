@@ -72,25 +72,26 @@ absl::StatusOr<std::unique_ptr<FileSource>> OpenTable(const std::string& file) {
   return FileSource::OpenRegular(file);
 }
 
-absl::StatusOr<std::vector<std::string>> FirstLines(const std::string& file, size_t most) {
+// Lines that are not blank.
+struct FileLines {
+  std::vector<std::string> lines;
+  int64_t first_number = 1;  // of the first of them in the file, from 1
+};
+
+absl::StatusOr<FileLines> FirstLines(const std::string& file, size_t most) {
   ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenTable(file));
   LineReader reader(std::move(source));
-  std::vector<std::string> lines;
-  while (lines.size() < most) {
+  FileLines first;
+  for (int64_t number = 1; first.lines.size() < most; ++number) {
     std::string_view line;
-    ASSIGN_OR_RETURN(const bool found, reader.Read(&line));
-    if (!found) break;
-    lines.emplace_back(line);
+    const absl::StatusOr<bool> found = reader.Read(&line);
+    if (!found.ok()) return Annotate(found.status(), absl::StrCat(file, ":", number));
+    if (!*found) break;
+    if (IsBlankLine(line)) continue;
+    if (first.lines.empty()) first.first_number = number;
+    first.lines.emplace_back(line);
   }
-  return lines;
-}
-
-// The comma, unless the line has none but another.
-char GuessDelimiter(std::string_view line) {
-  for (const char delim : {',', ';', '\t', '|'}) {
-    if (line.find(delim) != std::string_view::npos) return delim;
-  }
-  return ',';
+  return first;
 }
 
 // Those that cannot be split are left out: reading all of the file says so.
@@ -200,12 +201,14 @@ class TableInspector {
   }
 
   absl::Status ReadFirstLines(const std::string& file) {
-    ASSIGN_OR_RETURN(std::vector<std::string> lines, FirstLines(file, kSampleLines));
-    if (lines.empty()) return absl::DataLossError(absl::StrCat(file, ":1: no data rows"));
-    RETURN_IF_ERROR(Annotate(CheckLineEnds(lines.front()), absl::StrCat(file, ":1")));
+    ASSIGN_OR_RETURN(FileLines first, FirstLines(file, kSampleLines));
+    std::vector<std::string>& lines = first.lines;
+    const std::string where = absl::StrCat(file, ":", first.first_number);
+    if (lines.empty()) return absl::DataLossError(absl::StrCat(where, ": no data rows"));
+    RETURN_IF_ERROR(Annotate(CheckLineEnds(lines.front()), where));
     if (WrongJson(lines.front()).empty()) {
       return absl::DataLossError(
-          absl::StrCat(file, ":1: is a JSON object: init jsonl reads JSON lines"));
+          absl::StrCat(where, ": is a JSON object: init jsonl reads JSON lines"));
     }
     first_line_ = lines.front();
     if (lines.front().starts_with(kByteOrderMark)) lines.front().erase(0, kByteOrderMark.size());
@@ -216,14 +219,14 @@ class TableInspector {
       return absl::DataLossError(absl::StrCat(file, ": a header alone, no data rows"));
     }
     if (IsCountsLine(rows)) {
-      table_.skip_lines = 1;
+      table_.skip_lines = first.first_number;
       table_.class_names = {rows[0].begin() + 2, rows[0].end()};
     } else if (IsHeader(rows)) {
-      table_.skip_lines = 1;
+      table_.skip_lines = first.first_number;
       for (const std::string& title : rows[0]) table_.titles.emplace_back(StripBlanks(title));
     } else if (lines.front() != first_line_) {
       return absl::DataLossError(
-          absl::StrCat(file, ":1: begins with a byte order mark, save it without one"));
+          absl::StrCat(where, ": begins with a byte order mark, save it without one"));
     }
     return absl::OkStatus();
   }
@@ -236,9 +239,6 @@ class TableInspector {
     while (true) {
       ASSIGN_OR_RETURN(const bool found, rows.Read());
       if (!found) return absl::OkStatus();
-      if (rows.fields().empty()) {
-        return absl::DataLossError(absl::StrCat(rows.Where(), ": the line is empty"));
-      }
       RETURN_IF_ERROR(CheckWidth(rows, file, columns));
       AddRow(rows, columns.places);
     }
@@ -252,9 +252,15 @@ class TableInspector {
 
   absl::StatusOr<FileColumns> FindColumns(const std::string& file) const {
     FileColumns columns = {.header_fields = table_.titles.size()};
-    if (table_.titles.empty()) return columns;
-    ASSIGN_OR_RETURN(const std::vector<std::string> lines, FirstLines(file, 1));
-    if (lines.empty() || lines.front() == first_line_) return columns;
+    if (table_.skip_lines == 0) return columns;
+    ASSIGN_OR_RETURN(const FileLines first, FirstLines(file, 1));
+    const std::vector<std::string>& lines = first.lines;
+    if (!lines.empty() && first.first_number != table_.skip_lines) {
+      return absl::DataLossError(absl::StrCat(file, ":", first.first_number,
+                                              ": the header is in this line, want line ",
+                                              table_.skip_lines, " as in the first file"));
+    }
+    if (table_.titles.empty() || lines.empty() || lines.front() == first_line_) return columns;
     const Rows rows = SplitLines(lines, {.delim = table_.delim});
     const std::vector<std::string> header = rows.empty() ? std::vector<std::string>() : rows[0];
     columns.header_fields = header.size();
@@ -263,9 +269,9 @@ class TableInspector {
       const auto found = std::find_if(header.begin(), header.end(), is_it);
       if (title.empty() || std::count_if(header.begin(), header.end(), is_it) != 1 ||
           std::count(table_.titles.begin(), table_.titles.end(), title) != 1) {
-        return absl::DataLossError(absl::StrCat(file, ":1: got ", ShownField(lines.front()),
-                                                ", want the columns of the first file's header, ",
-                                                ShownField(first_line_)));
+        return absl::DataLossError(absl::StrCat(
+            file, ":", first.first_number, ": got ", ShownField(lines.front()),
+            ", want the columns of the first file's header, ", ShownField(first_line_)));
       }
       columns.places.push_back(found - header.begin());
     }
@@ -278,8 +284,9 @@ class TableInspector {
     const size_t fields = rows.fields().size();
     if (columns.header_fields > 0) {
       if (fields == columns.header_fields) return absl::OkStatus();
-      return absl::DataLossError(absl::StrCat(file, ":1: the header has ", columns.header_fields,
-                                              " columns, want ", fields, " as in the first row"));
+      return absl::DataLossError(absl::StrCat(file, ":", table_.skip_lines, ": the header has ",
+                                              columns.header_fields, " columns, want ", fields,
+                                              " as in the first row"));
     }
     if (table_.columns.empty() || fields == table_.columns.size()) return absl::OkStatus();
     return absl::DataLossError(absl::StrCat(rows.Where(), ": got ", fields, " columns, want ",

@@ -30,7 +30,8 @@ struct InspectedTable {
   // nested ones.
   bool is_json = false;
   char delim = ',';
-  // Lines before the first row of every file: 1 if the first line is not a row, else 0.
+  // Lines before the first row of every file: 0 if the first line that is not blank is a row, else
+  // its number.
   int64_t skip_lines = 0;
   // The column names in the skipped line. Empty if the line has no names.
   std::vector<std::string> titles;

@@ -87,9 +87,11 @@ class JsonInspector {
     LineReader lines(std::move(source));
     for (int64_t number = 1;; ++number) {
       std::string_view line;
-      ASSIGN_OR_RETURN(const bool found, lines.Read(&line));
-      if (!found) return absl::OkStatus();
       where_ = absl::StrCat(file, ":", number);
+      const absl::StatusOr<bool> found = lines.Read(&line);
+      if (!found.ok()) return Annotate(found.status(), where_);
+      if (!*found) return absl::OkStatus();
+      if (IsBlankLine(line)) continue;
       RETURN_IF_ERROR(Annotate(ReadLine(line), where_));
     }
   }

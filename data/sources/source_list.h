@@ -33,6 +33,7 @@ struct SourceArgs {
   CountRecords count = CountRecords::kNo;  // a pipe is never read for this
   uint64_t seed = 0;                       // tf_random_seed
   std::optional<TrainedFolder> trained;    // as InputFnArgs::trained
+  bool decodes_lines = false;              // decode_csv or decode_json takes the source's lines
   // Returns the place of a field of the source's message, for messages.
   std::function<std::string(const std::string& field)> where;
 };

@@ -4,6 +4,7 @@ import codecs
 import collections
 import csv
 import datetime
+import io
 import itertools
 import json
 import os
@@ -188,10 +189,17 @@ class Input:
     def text_line(self, sources):
         files = list(map(self.path, sources[0].all('file')))
         with open(files[0], encoding='utf-8') as file:
-            self.first_line = next(file)
-        self.has_header = sources[0].get('header', False)
-        ahead = sources[0].get('skip_lines', 0) + self.has_header
-        lines = self.of_files(sources[0], lambda file: tf.data.TextLineDataset(file).skip(ahead))
+            self.has_header = sources[0].get('header', False)
+            ahead = sources[0].get('skip_lines', 0) if self.has_header else 0
+            self.first_line = next(line for line in itertools.islice(file, ahead, None) if line.strip(' \n'))
+        skip_blank = sources[0].get('skip_blank_lines', 'decode_' in str(self.config))
+
+        def lines_of(file):
+            lines = tf.data.TextLineDataset(file).skip(sources[0].get('skip_lines', 0))
+            if skip_blank:
+                lines = lines.filter(lambda line: tf.not_equal(tf.strings.strip(line), ''))
+            return lines.skip(int(self.has_header))
+        lines = self.of_files(sources[0], lines_of)
         return lines.map(lambda line: {'line': line})
 
     def tfrecord(self, sources):
@@ -708,10 +716,22 @@ class Input:
         places = [header.index(title) for title in titles] if header else range(len(titles))
         order = sorted(range(len(places)), key=places.__getitem__)
 
+        na_values = [*args.all('na_value'), '']
+
+        def with_one_na_value(line):
+            fields = next(csv.reader([line.decode()], delimiter=args.get('field_delim', ',')))
+            text = io.StringIO()
+            csv.writer(text, delimiter=args.get('field_delim', ','), lineterminator='').writerow(
+                na_values[0] if field in na_values else field for field in fields)
+            return text.getvalue().encode()
+
         def decoded(element):
+            line = element['line']
+            if len(na_values) > 2:  # of which tf.io.decode_csv takes one
+                line = tf.ensure_shape(tf.numpy_function(with_one_na_value, [line], tf.string), [])
             read = tf.io.decode_csv(
-                element['line'], [defaults[i] for i in order], args.get('field_delim', ','),
-                args.get('use_quote_delim', True), args.get('na_value', ''),
+                line, [defaults[i] for i in order], args.get('field_delim', ','),
+                args.get('use_quote_delim', True), na_values[0],
                 select_cols=[places[i] for i in order] if header else None)
             values = iter([value for _, value in sorted(zip(order, read), key=lambda pair: pair[0])])
             made = {column.get('name'): tf.reshape(
