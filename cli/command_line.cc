@@ -279,6 +279,16 @@ std::vector<std::string> CommandLine::GetList(std::string_view flag) const {
   return absl::StrSplit(GetString(flag), ',', absl::SkipEmpty());
 }
 
+absl::StatusOr<std::optional<char>> ReadDelimiter(const CommandLine& command) {
+  if (!command.Has("delimiter")) return std::nullopt;
+  const std::string text = command.GetString("delimiter");
+  if (text == "tab") return '\t';
+  if (text.size() == 1 && absl::ascii_isascii(text[0]) && text != "\"" && text != "\n")
+    return text[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("--delimiter: want one character, such as ';', or tab, got ", Quote(text)));
+}
+
 absl::StatusOr<LoadOptions> CommandLine::load_options() const {
   const std::string config = GetString("config");
   const char* const variable = std::getenv("TF_CONFIG");

@@ -96,6 +96,8 @@ class CommandLine {
   bool wants_help_ = false;
 };
 
+// The character that --delimiter names, or "tab"; nullopt without the flag.
+absl::StatusOr<std::optional<char>> ReadDelimiter(const CommandLine& command);
 // Whether --format is json, not text.
 bool PrintsJson(const CommandLine& command);
 

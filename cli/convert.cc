@@ -177,9 +177,11 @@ absl::Status ConvertCommand(const CommandLine& command) {
   const auto share = [&](const char* flag) {
     return command.Has(flag) ? std::optional(command.GetDouble(flag)) : std::nullopt;
   };
+  ASSIGN_OR_RETURN(const std::optional<char> delimiter, ReadDelimiter(command));
   const ConvertArgs args = {.inputs = {command.arguments().begin() + 1, command.arguments().end()},
                             .features = command.GetList("features"),
                             .skip_lines = command.GetInt("skip_lines"),
+                            .delimiter = delimiter.value_or(','),
                             .classes = number("classes"),
                             .examples = number("examples"),
                             .seed = command.GetInt("seed"),

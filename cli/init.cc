@@ -101,6 +101,10 @@ absl::StatusOr<SeriesOptions> ReadSeriesOptions(const CommandLine& command, cons
 
 // Those that say what the columns of a table are.
 absl::Status CheckTableFlags(const CommandLine& command, const InitKind& kind) {
+  if (command.Has("delimiter") && kind.name != std::string_view("csv") && !kind.is_series) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--delimiter is for the columns of CSV files, and not for init ", kind.name));
+  }
   for (const char* flag : {"ids", "ignore", "text", "missing_indicator"}) {
     if (!command.Has(flag)) continue;
     if (!kind.is_table && (!kind.is_series || flag != std::string_view("ignore"))) {
@@ -162,6 +166,7 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
     }
   }
   RETURN_IF_ERROR(CheckTableFlags(command, kind));
+  ASSIGN_OR_RETURN(args.delimiter, ReadDelimiter(command));
   RETURN_IF_ERROR(ReadClassWeight(command, kind, args));
   if (!args.labels.empty() && !kind.reads_labels) {
     return absl::InvalidArgumentError(
@@ -370,6 +375,10 @@ std::vector<Flag> InitFlags() {
        .type = Flag::Type::kList,
        .value_name = "COLUMN,...",
        .help = "csv, jsonl: columns that are texts of words; default those that look so"},
+      {.name = "delimiter",
+       .value_name = "C",
+       .help = "csv, series: the character between two columns, or tab; default what the first "
+               "line has of , ; tab |"},
       {.name = "labels",
        .type = Flag::Type::kPath,
        .value_name = "FILE",

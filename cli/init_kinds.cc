@@ -25,8 +25,8 @@ ChooseTexts TextsOf(const TableOptions& options) {
 }
 
 absl::StatusOr<InitPlan> PlanCsv(const InitArgs& args, int64_t shards) {
-  ASSIGN_OR_RETURN(const InspectedTable table,
-                   InspectCsv(args.files, args.eval_files, shards, TextsOf(args.table)));
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectCsv(args.files, args.eval_files, shards,
+                                                          TextsOf(args.table), args.delimiter));
   return AnnotatePlan(PlanTable(table, args.table), args);
 }
 
@@ -37,7 +37,7 @@ absl::StatusOr<InitPlan> PlanJson(const InitArgs& args, int64_t shards) {
 }
 
 absl::StatusOr<InitPlan> PlanSeriesFiles(const InitArgs& args, int64_t) {
-  ASSIGN_OR_RETURN(const InspectedTable table, InspectSeries(args.files));
+  ASSIGN_OR_RETURN(const InspectedTable table, InspectSeries(args.files, args.delimiter));
   return AnnotatePlan(PlanSeries(table, args.series), args);
 }
 

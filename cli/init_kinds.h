@@ -3,6 +3,7 @@
 #define TPURUN_CLI_INIT_KINDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct InitArgs {
   std::string output;
   TableOptions table;
   SeriesOptions series;
+  std::optional<char> delimiter;  // of the columns of CSV files; nullopt: as their first line says
   bool balances_classes = false;
   std::string labels;  // init text: the labels of the lines of `files`
 };

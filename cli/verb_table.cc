@@ -366,6 +366,9 @@ std::span<const Verb> Verbs() {
              .help =
                  "csv: leave out lines at the start of every file (default 0); images: of every "
                  "CSV file"},
+            {.name = "delimiter",
+             .value_name = "C",
+             .help = "csv: the character between two columns, or tab (default ,)"},
             {.name = "classes",
              .type = Flag::Type::kInt,
              .value_name = "10|100",

@@ -16,7 +16,7 @@ std::span<const ConvertKind> ConvertKinds() {
       {.name = "idx", .check = CheckIdx, .convert = ConvertIdx},
       {.name = "cifar", .flags = {"classes"}, .check = CheckCifar, .convert = ConvertCifar},
       {.name = "csv",
-       .flags = {"features", "skip_lines"},
+       .flags = {"features", "skip_lines", "delimiter"},
        .check = CheckCsv,
        .convert = ConvertCsv},
       {.name = "images",

@@ -29,6 +29,8 @@ struct ConvertArgs {
   std::vector<std::string> features;
   // csv, images: lines to skip at the start of every file.
   int64_t skip_lines = 0;
+  // csv: what separates the columns.
+  char delimiter = ',';
   // cifar: 10 or 100. nullopt: the size of each file tells.
   std::optional<int64_t> classes;
   // synthetic: the number of examples. synthetic, images, imagenet: the seed of the random numbers.

@@ -115,8 +115,11 @@ std::string AddValue(std::string_view field, const std::string& kind, tensorflow
 
 class CsvConversion {
  public:
-  CsvConversion(std::vector<CsvFeature> features, const ExampleSink& write)
-      : features_(std::move(features)), write_(write) {}
+  CsvConversion(std::vector<CsvFeature> features, char delimiter, const ExampleSink& write)
+      : features_(std::move(features)),
+        delimiter_(delimiter),
+        write_(write),
+        rows_({.delim = delimiter, .line_breaks = true}) {}
 
   absl::Status ConvertFile(const std::string& path, int64_t skip_lines) {
     ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenMaybeGzip(path));
@@ -146,12 +149,12 @@ class CsvConversion {
     return "";
   }
 
-  static std::string AddValues(const ColumnRange& range, const CsvFeature& feature,
-                               const std::vector<std::string_view>& fields,
-                               tensorflow::Feature* values) {
+  std::string AddValues(const ColumnRange& range, const CsvFeature& feature,
+                        const std::vector<std::string_view>& fields,
+                        tensorflow::Feature* values) const {
     if (range.last >= std::ssize(fields)) {
       return absl::StrCat("got ", fields.size(), " columns, want column ", range.last,
-                          " (from 0) for feature ", Quote(feature.name));
+                          " (from 0) for feature ", Quote(feature.name), OtherDelimiter(fields));
     }
     for (int64_t column = range.first; column <= range.last; ++column) {
       const std::string want = AddValue(fields[column], feature.kind, values);
@@ -162,9 +165,19 @@ class CsvConversion {
     return "";
   }
 
+  // What to do where a row of one column has other delimiters.
+  std::string OtherDelimiter(const std::vector<std::string_view>& fields) const {
+    if (fields.size() != 1) return "";
+    const char guessed = GuessDelimiter(fields[0]);
+    if (guessed == delimiter_ || fields[0].find(guessed) == std::string_view::npos) return "";
+    return absl::StrCat("; --delimiter=", guessed == '\t' ? "tab" : Quote(std::string(1, guessed)),
+                        " separates the columns where the row has it");
+  }
+
   const std::vector<CsvFeature> features_;
+  const char delimiter_;
   const ExampleSink& write_;
-  CsvRows rows_{{.line_breaks = true}};
+  CsvRows rows_;
   tensorflow::Example example_;
 };
 
@@ -181,7 +194,7 @@ absl::Status CheckCsv(const ConvertArgs& args) {
 
 absl::Status ConvertCsv(const ConvertArgs& args, const ExampleSink& write) {
   ASSIGN_OR_RETURN(std::vector<CsvFeature> features, ParseFeatures(args));
-  CsvConversion conversion(std::move(features), write);
+  CsvConversion conversion(std::move(features), args.delimiter, write);
   for (const std::string& path : args.inputs) {
     RETURN_IF_ERROR(conversion.ConvertFile(path, args.skip_lines));
   }

@@ -145,9 +145,9 @@ bool IsHeader(const Rows& rows) {
 class TableInspector {
  public:
   // Rows from `first_held_out` on are held out, whatever the shards are.
-  explicit TableInspector(int64_t shards,
+  explicit TableInspector(int64_t shards, std::optional<char> delimiter,
                           int64_t first_held_out = std::numeric_limits<int64_t>::max())
-      : first_held_out_(first_held_out) {
+      : delimiter_(delimiter), first_held_out_(first_held_out) {
     table_.shards = shards;
   }
 
@@ -212,7 +212,7 @@ class TableInspector {
     }
     first_line_ = lines.front();
     if (lines.front().starts_with(kByteOrderMark)) lines.front().erase(0, kByteOrderMark.size());
-    table_.delim = GuessDelimiter(lines.front());
+    table_.delim = delimiter_.value_or(GuessDelimiter(lines.front()));
     const Rows rows = SplitLines(lines, {.delim = table_.delim});
     if (rows.empty()) return absl::OkStatus();
     if (lines.size() == 1 && std::all_of(rows[0].begin(), rows[0].end(), IsText)) {
@@ -338,6 +338,7 @@ class TableInspector {
     }
   }
 
+  const std::optional<char> delimiter_;
   const int64_t first_held_out_;
   InspectedTable table_;
   std::vector<FormatCandidates> candidates_;  // of each column
@@ -368,15 +369,17 @@ absl::Status AddChosenTexts(const ChooseTexts& choose_texts, InspectedTable& tab
 
 absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
                                           const std::vector<std::string>& eval_files,
-                                          int64_t shards, const ChooseTexts& choose_texts) {
-  return TableInspector(shards).Inspect(files, eval_files, choose_texts);
+                                          int64_t shards, const ChooseTexts& choose_texts,
+                                          std::optional<char> delimiter) {
+  return TableInspector(shards, delimiter).Inspect(files, eval_files, choose_texts);
 }
 
-absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files) {
+absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files,
+                                             std::optional<char> delimiter) {
   ASSIGN_OR_RETURN(const InspectedTable counted,
-                   TableInspector(kNoShards).Inspect(files, {}, nullptr));
+                   TableInspector(kNoShards, delimiter).Inspect(files, {}, nullptr));
   const int64_t held_out = std::max<int64_t>(1, counted.rows / 10);
-  return TableInspector(kNoShards, counted.rows - held_out).Inspect(files, {}, nullptr);
+  return TableInspector(kNoShards, delimiter, counted.rows - held_out).Inspect(files, {}, nullptr);
 }
 
 }  // namespace tpurun

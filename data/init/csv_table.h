@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -70,15 +71,17 @@ absl::Status ReadInTurn(const std::vector<std::string>& files,
 // rows in the order of the files. The rows of `eval_files` are held out; if there are any, `shards`
 // is kNoShards. NotFound for a path that is not a regular file. DataLoss for a file that is empty,
 // has rows of different widths, is compressed, or lacks the columns that the header of the first
-// file names.
+// file names. `delimiter` separates the columns; nullopt: what the first line says.
 absl::StatusOr<InspectedTable> InspectCsv(const std::vector<std::string>& files,
                                           const std::vector<std::string>& eval_files = {},
                                           int64_t shards = kInitShards,
-                                          const ChooseTexts& choose_texts = nullptr);
+                                          const ChooseTexts& choose_texts = nullptr,
+                                          std::optional<char> delimiter = std::nullopt);
 
 // The same for a time series, whose rows are in the order of time: the last tenth of them is held
 // out, and `shards` is kNoShards. Reads the files twice as often.
-absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files);
+absl::StatusOr<InspectedTable> InspectSeries(const std::vector<std::string>& files,
+                                             std::optional<char> delimiter = std::nullopt);
 
 }  // namespace tpurun
 

@@ -346,6 +346,10 @@ TEST_F(ConvertTest, CsvFilesThatDoNotFit) {
            {"\n1,2,3\n\n  \n1,x,3\n",
             "a:5: column 1: want an integer 0..255 for feature \"x\", got \"x\""},
            {" \n\n", "a:3: no data rows"},
+           {"1;2;3\n",
+            "a:1: got 1 columns, want column 1 (from 0) for feature \"x\"; --delimiter=\";\" "
+            "separates "
+            "the columns where the row has it"},
            {"1,2,\"3\n", "a:1: column 2 (from 0) has a quote that is not closed"},
            {"1,2,3\n1,\"2\n0\",3\n4,5,x\n",
             "a:2: column 1: want an integer 0..255 for feature \"x\", got \"2\\n0\""},
