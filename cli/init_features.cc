@@ -299,7 +299,9 @@ std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const NaValu
   // Two of each, and they can be told from the days.
   const double span = train.max - train.min;
   if (span >= 2 * 365) make_ids("month", proto::ParseTime::MONTH, 13);  // from 1
-  if (span >= 2 * 7) make_ids("day_of_week", proto::ParseTime::DAY_OF_WEEK, 7);
+  if (span >= 2 * 7 && HasDay(column.format.time_format)) {
+    make_ids("day_of_week", proto::ParseTime::DAY_OF_WEEK, 7);
+  }
   if (span >= 2 && std::popcount(column.hours) > 1) make_ids("hour", proto::ParseTime::HOUR, 24);
   return planned;
 }

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -33,9 +34,15 @@ constexpr const char* kStrips[] = {"%",   "$",   "\u20ac", "\u00a3", "\u00a5", "
                                    "USD", "EUR", "GBP",    "CHF",    "JPY",    "CNY",
                                    "INR", "CAD", "AUD",    "R$",     "kr",     "\u00a0"};
 
-constexpr const char* kDateFormats[] = {"%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y"};
-constexpr const char* kClockFormats[] = {"",       " %H:%M",      " %H:%M:%E*S",   " %H:%M:%E*S%Ez",
-                                         "T%H:%M", "T%H:%M:%E*S", "T%H:%M:%E*S%Ez"};
+// A blank matches any number of them, %b also a whole name.
+constexpr const char* kDateFormats[] = {
+    "%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y",  "%d-%m-%Y", "%d.%m.%y",
+    "%m/%d/%y", "%d/%m/%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%b %d %Y"};
+constexpr const char* kClockFormats[] = {
+    "",       " %H:%M",      " %H:%M:%E*S",   " %H:%M:%E*S%Ez", " %I:%M %p", " %I:%M:%E*S %p",
+    "T%H:%M", "T%H:%M:%E*S", "T%H:%M:%E*S%Ez"};
+// Times of the first day of a month.
+constexpr const char* kMonthFormats[] = {"%Y-%m", "%b %Y"};
 
 // In the order of preference.
 const std::vector<std::string>& TimeFormats() {
@@ -44,6 +51,7 @@ const std::vector<std::string>& TimeFormats() {
     for (const char* date : kDateFormats) {
       for (const char* clock : kClockFormats) formats->push_back(absl::StrCat(date, clock));
     }
+    formats->insert(formats->end(), std::begin(kMonthFormats), std::end(kMonthFormats));
     return formats;
   }();
   return *kFormats;
@@ -79,14 +87,29 @@ std::optional<PointNumber> PointNumberOf(std::string_view text) {
   return number;
 }
 
+// Whether the first word of a date ends with a year of two digits, not one: "1.2.3" is no date.
+bool EndsWithTwoDigits(std::string_view date) {
+  date = date.substr(0, date.find(' '));
+  const size_t digits = date.size() - (date.find_last_not_of("0123456789") + 1);
+  return digits == 2;
+}
+
 std::optional<absl::Time> TimeOf(std::string_view text, const std::string& format) {
+  if (format.find("%y") != std::string::npos && !EndsWithTwoDigits(text)) return std::nullopt;
   absl::Time time;
   std::string unused;
   if (!absl::ParseTime(format, ToAbsl(text), &time, &unused)) return std::nullopt;
-  // Fewer digits of a year are other numbers.
+  // Fewer digits of a year are other numbers, and so are four of them and two that are no month of
+  // our time.
   const int64_t year = absl::ToCivilYear(time, absl::UTCTimeZone()).year();
-  if (year < 1000 || year > 9999) return std::nullopt;
+  const bool is_year = HasDay(format) ? year >= 1000 && year <= 9999 : year >= 1700 && year < 2200;
+  if (!is_year) return std::nullopt;
   return time;
+}
+
+// The format with month and day in the other order.
+std::string WithDayFirst(const std::string& format) {
+  return absl::StrReplaceAll(format, {{"%m", "%d"}, {"%d", "%m"}});
 }
 
 std::optional<double> NumberIn(std::string_view text, const NumberFormat& format) {
@@ -101,28 +124,28 @@ std::optional<double> NumberIn(std::string_view text, const NumberFormat& format
 }  // namespace
 
 FormatCandidates::FormatCandidates()
-    : times_((uint64_t{1} << TimeFormats().size()) - 1),
-      numbers_((uint32_t{1} << std::size(kSeparators)) - 1) {}
+    : times_(TimeFormats().size()), numbers_((uint32_t{1} << std::size(kSeparators)) - 1) {
+  std::iota(times_.begin(), times_.end(), 0);
+}
 
 void FormatCandidates::Add(std::string_view text) {
-  if (times_ == 0 && numbers_ == 0) return;
+  if (times_.empty() && numbers_ == 0) return;
   if (std::find(kMissingTexts.begin(), kMissingTexts.end(), text) != kMissingTexts.end()) return;
   ++texts_;
   text = StripBlanks(text);
   if (std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) {
-    times_ = 0;  // any format of numbers has it
+    times_.clear();  // any format of numbers has it
     return;
   }
   if (const std::optional<PointNumber> number = PointNumberOf(text)) {
-    times_ = 0;
+    times_.clear();
     return AddPointNumber(text, number->whole, number->fraction);
   }
   constexpr size_t kLongestTime = 40;
-  if (times_ != 0 && (text.size() > kLongestTime || !absl::ascii_isdigit(text.front()))) times_ = 0;
-  for (uint64_t left = times_; left != 0; left &= left - 1) {
-    const int format = std::countr_zero(left);
-    if (!TimeOf(text, TimeFormats()[format])) times_ &= ~(uint64_t{1} << format);
+  if (text.size() > kLongestTime || std::none_of(text.begin(), text.end(), absl::ascii_isdigit)) {
+    times_.clear();
   }
+  std::erase_if(times_, [text](int format) { return !TimeOf(text, TimeFormats()[format]); });
   AddNumber(text);
 }
 
@@ -161,9 +184,11 @@ void FormatCandidates::AddNumber(std::string_view text) {
 
 ColumnFormat FormatCandidates::Choose(char delim) const {
   ColumnFormat format;
-  if (times_ != 0) {
-    format.time_format = TimeFormats()[std::countr_zero(times_)];
-    if (std::popcount(times_) > 1 && format.time_format.starts_with("%m/%d/%Y")) {
+  if (!times_.empty()) {
+    format.time_format = TimeFormats()[times_.front()];
+    const std::string day_first = WithDayFirst(format.time_format);
+    const auto is_day_first = [&](int other) { return TimeFormats()[other] == day_first; };
+    if (HasDay(format.time_format) && std::any_of(times_.begin() + 1, times_.end(), is_day_first)) {
       format.assumption = "the month is taken to come before the day";
     }
     return format;
@@ -186,6 +211,10 @@ ColumnFormat FormatCandidates::Choose(char delim) const {
     if ((strips_ >> i & 1) != 0) format.number.strip.push_back(kStrips[i]);
   }
   return format;
+}
+
+bool HasDay(std::string_view time_format) {
+  return time_format.find("%d") != std::string_view::npos;
 }
 
 std::optional<double> FormattedValue(std::string_view text, const ColumnFormat& format) {

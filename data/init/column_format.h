@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/init/column.h"
 #include "data/number_format.h"
@@ -29,7 +30,7 @@ class FormatCandidates {
   // Adds a field that is not empty. Texts of kMissingTexts are ignored.
   void Add(std::string_view text);
   // True if texts have been added, and all of them can be read.
-  bool any() const { return texts_ > 0 && (times_ != 0 || numbers_ != 0); }
+  bool any() const { return texts_ > 0 && (!times_.empty() || numbers_ != 0); }
   // The best of them, in a file whose columns are separated by `delim`. Requires any().
   ColumnFormat Choose(char delim) const;
 
@@ -40,11 +41,14 @@ class FormatCandidates {
   bool HasNumber(size_t format) const { return (numbers_ >> format & 1) != 0; }
 
   int64_t texts_ = 0;
-  uint64_t times_ = 0;    // a bit for each format that fits all texts
-  uint32_t numbers_ = 0;  // the same
-  uint32_t strips_ = 0;   // a bit for each text that stands around a number
-  std::string grouped_;   // the first number that two formats read differently
+  std::vector<int> times_;  // the indices of the formats that fit all texts
+  uint32_t numbers_ = 0;    // a bit for each format that fits all texts
+  uint32_t strips_ = 0;     // a bit for each text that stands around a number
+  std::string grouped_;     // the first number that two formats read differently
 };
+
+// Whether times of the format have a day, not the month alone.
+bool HasDay(std::string_view time_format);
 
 // The number, or the time in days since 1970-01-01; nullopt if the text is not of the format.
 std::optional<double> FormattedValue(std::string_view text, const ColumnFormat& format);

@@ -368,6 +368,10 @@ TEST(FormatCandidatesTest, WhatWasAssumedIsSaid) {
   EXPECT_EQ(FormatOfTexts({"1,234", "1,234.5"}).assumption, "");
   EXPECT_EQ(FormatOfTexts({"01/02/2024"}).assumption, "the month is taken to come before the day");
   EXPECT_EQ(FormatOfTexts({"01/02/2024", "01/31/2024"}).assumption, "");
+  EXPECT_EQ(FormatOfTexts({"01/02/24"}).assumption, "the month is taken to come before the day");
+  EXPECT_EQ(FormatOfTexts({"01/02/24 1:00 PM", "31/01/24 2:00 AM"}).assumption, "");
+  EXPECT_EQ(FormatOfTexts({"01/02/24", "31/01/24"}).time_format, "%d/%m/%y");
+  EXPECT_EQ(FormatOfTexts({"2022-05"}).assumption, "");
 }
 
 TEST(FormatCandidatesTest, DatesAndTimes) {
@@ -380,7 +384,24 @@ TEST(FormatCandidatesTest, DatesAndTimes) {
            {"1970-01-02 12:00", "%Y-%m-%d %H:%M", 1.5},
            {"1970-01-02T06:00:00", "%Y-%m-%dT%H:%M:%E*S", 1.25},
            {"1970-01-01T06:00:00+06:00", "%Y-%m-%dT%H:%M:%E*S%Ez", 0},
-           {"01.01.1970 18:00", "%d.%m.%Y %H:%M", 0.75}}) {
+           {"01.01.1970 18:00", "%d.%m.%Y %H:%M", 0.75},
+           {"01/31/70", "%m/%d/%y", 30},
+           {"31/01/70", "%d/%m/%y", 30},
+           {"3.1.70", "%d.%m.%y", 2},
+           {"1/1/00", "%m/%d/%y", 10957},
+           {"01-31-1970", "%m-%d-%Y", 30},
+           {"31-01-1970", "%d-%m-%Y", 30},
+           {"05 Jan 1970", "%d %b %Y", 4},
+           {"5 January 1970", "%d %b %Y", 4},
+           {"05-Jan-1970", "%d-%b-%Y", 4},
+           {"5-JAN-70", "%d-%b-%y", 4},
+           {"Jan 5, 1970", "%b %d, %Y", 4},
+           {"January 5 1970", "%b %d %Y", 4},
+           {"Jan 5, 1970 6:00 PM", "%b %d, %Y %I:%M %p", 4.75},
+           {"1970-01-02 12:00 AM", "%Y-%m-%d %I:%M %p", 1},
+           {"01/02/1970 06:00:00 pm", "%m/%d/%Y %I:%M:%E*S %p", 1.75},
+           {"1970-03", "%Y-%m", 59},
+           {"Mar 1970", "%b %Y", 59}}) {
     const ColumnFormat found = FormatOfTexts({text});
     EXPECT_EQ(found.time_format, format) << text;
     EXPECT_EQ(FormattedValue(text, found), days) << text;
@@ -388,6 +409,11 @@ TEST(FormatCandidatesTest, DatesAndTimes) {
   EXPECT_EQ(FormatOfTexts({"2024-01-31", "31.01.2024"}).time_format, "");
   EXPECT_EQ(FormatOfTexts({"2024-02-30"}).time_format, "");
   EXPECT_EQ(FormatOfTexts({"555-1-2"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"10.2.3"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"1024-05"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"2022-13"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"Jan"}).time_format, "");
+  EXPECT_EQ(FormatOfTexts({"May 5"}).time_format, "");
 }
 
 TEST_F(InitTest, SeveralFilesHaveOneHeader) {
