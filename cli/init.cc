@@ -105,13 +105,15 @@ absl::Status CheckTableFlags(const CommandLine& command, const InitKind& kind) {
     return absl::InvalidArgumentError(
         absl::StrCat("--delimiter is for the columns of CSV files, and not for init ", kind.name));
   }
-  for (const char* flag : {"ids", "ignore", "text", "missing_indicator"}) {
+  for (const char* flag : {"ids", "ignore", "text", "numbers", "missing_indicator", "impute"}) {
     if (!command.Has(flag)) continue;
     if (!kind.is_table && (!kind.is_series || flag != std::string_view("ignore"))) {
       return absl::InvalidArgumentError(
           absl::StrCat("--", flag, " is for the columns of a table, and not for init ", kind.name));
     }
-    if (flag != std::string_view("missing_indicator") && command.GetList(flag).empty()) {
+    const bool is_list =
+        flag != std::string_view("missing_indicator") && flag != std::string_view("impute");
+    if (is_list && command.GetList(flag).empty()) {
       return absl::InvalidArgumentError(absl::StrCat("--", flag, ": got no name, want COLUMN,..."));
     }
   }
@@ -139,7 +141,9 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
                              .ids = command.GetList("ids"),
                              .ignore = command.GetList("ignore"),
                              .texts = command.GetList("text"),
-                             .missing_indicator = command.GetBool("missing_indicator")},
+                             .numbers = command.GetList("numbers"),
+                             .missing_indicator = command.GetBool("missing_indicator"),
+                             .imputes = command.GetBool("impute")},
                    .labels = command.GetString("labels")};
   if (args.output.empty()) {
     return absl::InvalidArgumentError("init needs --output=DIR; see tpurun help init");
@@ -346,6 +350,7 @@ void Advise(const InitPlan& plan, size_t files, const std::string& config,
     LOG(INFO) << "Left out " << Quote(feature.title.empty() ? feature.name : feature.title) << ": "
               << feature.comment << ".";
   }
+  for (const std::string& note : plan.notes) LOG(INFO) << note << ".";
   for (const std::string& warning : plan.warnings) LOG(WARNING) << warning << ".";
   LOG(INFO)
       << config << " and its model are there to be read and changed. Next: " << command
@@ -375,6 +380,10 @@ std::vector<Flag> InitFlags() {
        .type = Flag::Type::kList,
        .value_name = "COLUMN,...",
        .help = "csv, jsonl: columns that are texts of words; default those that look so"},
+      {.name = "numbers",
+       .type = Flag::Type::kList,
+       .value_name = "COLUMN,...",
+       .help = "csv: columns that are numbers, though zeros lead them as in 00123"},
       {.name = "delimiter",
        .value_name = "C",
        .help = "csv, series: the character between two columns, or tab; default what the first "
@@ -398,6 +407,9 @@ std::vector<Flag> InitFlags() {
       {.name = "missing_indicator",
        .type = Flag::Type::kBool,
        .help = "csv, jsonl: a further feature: 1 where a number is missing"},
+      {.name = "impute",
+       .type = Flag::Type::kBool,
+       .help = "csv, jsonl: new rows may lack any value: the mean of a number, no category"},
       {.name = "window",
        .type = Flag::Type::kInt,
        .value_name = "N",

@@ -221,6 +221,24 @@ void PlanIds(const InspectedColumn& column, const NaValues& na_values, PlannedFe
   feature.has_default = missing > 0;
 }
 
+void PlanCodes(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
+               PlannedFeature& feature) {
+  int64_t different = 0;
+  const std::vector<CountedWord> words = WordsOf(column, na_values, &different);
+  const int64_t present = examples - column.Missing(na_values);
+  if (column.values().complete() && words.size() == 1) {
+    return LeaveOut(absl::StrCat("always ", ShownField(words[0].first)), feature);
+  }
+  if (column.values().complete() && 2 * different > present) {
+    return LeaveOut(
+        absl::StrCat("nearly every example has another code (", different, " in ", present, ")"),
+        feature);
+  }
+  PlanIds(column, na_values, feature);
+  absl::StrAppend(&feature.comment, "; no numbers, as zeros lead ",
+                  ShownField(column.first_code()));
+}
+
 void PlanWords(const InspectedColumn& column, const TextWords& words, const TextOptions& options,
                PlannedFeature& feature) {
   // A word that occurs once says little, and leaving it out is how [UNK] is learned: where enough

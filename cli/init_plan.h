@@ -143,6 +143,7 @@ struct InitPlan {
   TextModel text_model = TextModel::kConv;
   PlannedSeries series;  // `label` is then the column of its first label
   std::vector<std::string> warnings;
+  std::vector<std::string> notes;  // what was assumed of the data, and how it is said otherwise
 
   bool is_series() const { return series.window > 0; }
   bool is_regression() const { return classes.empty(); }
@@ -198,7 +199,10 @@ struct TableOptions {
   std::vector<std::string> ids;     // are ids: categories, whatever their values look like
   std::vector<std::string> ignore;  // are left out
   std::vector<std::string> texts;   // are texts, whatever their values look like
-  bool missing_indicator = false;   // the model is told which numbers are missing
+  // are numbers, even if zeros lead them
+  std::vector<std::string> numbers;
+  bool missing_indicator = false;  // the model is told which numbers are missing
+  bool imputes = false;            // any value may be missing in new rows
   TextOptions text;
 };
 

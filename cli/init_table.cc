@@ -67,7 +67,13 @@ class TablePlanner {
                                               wrong.empty() ? "an array" : wrong,
                                               ", want a number or a text"));
     }
-    RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
+    RETURN_IF_ERROR(CheckNumbers());
+    if (IsCode(plan_.label)) {
+      RETURN_IF_ERROR(PlanLabel(columns_[plan_.label]->AsTexts(), plan_));
+      NoteCode(plan_.label);
+    } else {
+      RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
+    }
     SetClassNames(table_.class_names, plan_);
     plan_.text_model = options_.text.model;
     if (options_.text.given != nullptr && !plan_.has(Kind::kText)) {
@@ -76,6 +82,9 @@ class TablePlanner {
                        " is for texts, and no column is one; --text=COLUMN names one"));
     }
     if (!plan_.is_json) JoinRuns();
+    if (options_.imputes) {
+      for (PlannedFeature& feature : plan_.features) Impute(feature);
+    }
     return FinishColumns();
   }
 
@@ -284,6 +293,16 @@ class TablePlanner {
       }
       texts_.insert(column);
     }
+    // Not one of `flags`: the label may be one.
+    for (const std::string& name : options_.numbers) {
+      ASSIGN_OR_RETURN(const size_t column, FindColumn(name, "--numbers"));
+      const auto other = flags.find(column);
+      if (other != flags.end()) {
+        return absl::InvalidArgumentError(absl::StrCat("--numbers: column ", Quote(name),
+                                                       " is named by ", other->second, " too"));
+      }
+      numbers_.insert(column);
+    }
     if (options_.label.empty()) {
       size_t last = columns_.size() - 1;
       while (last > 0 && flags.count(last) > 0) --last;
@@ -301,6 +320,31 @@ class TablePlanner {
     for (const size_t column : ids_) columns_[column] = &table_.columns[column];
     for (const size_t column : texts_) columns_[column] = &table_.columns[column];
     return absl::OkStatus();
+  }
+
+  // Whether zeros lead the numbers of a column, and it is not said that they are numbers.
+  bool IsCode(size_t column) const {
+    return !is_series_ && columns_[column]->has_codes() &&
+           columns_[column]->IsNumber(plan_.na_values) && numbers_.count(column) == 0;
+  }
+
+  absl::Status CheckNumbers() const {
+    for (const size_t column : numbers_) {
+      if (columns_[column]->IsNumber(plan_.na_values)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("--numbers: column ", Quote(NameOf(column)),
+                                                     " has other values than numbers"));
+    }
+    return absl::OkStatus();
+  }
+
+  void NoteCode(size_t column) {
+    const PlannedFeature& feature = plan_.features[column];
+    if (feature.kind == Kind::kLeftOut) return;
+    const std::string& name = feature.title.empty() ? feature.name : feature.title;
+    plan_.notes.push_back(absl::StrCat("The values of ", Quote(name),
+                                       " are taken for codes, not numbers: zeros lead them, as in ",
+                                       ShownField(columns_[column]->first_code()),
+                                       ". --numbers=", name, " makes numbers of them"));
   }
 
   void PlanColumn(size_t i) {
@@ -326,17 +370,47 @@ class TablePlanner {
       LeaveOut("numbers and texts", feature);
     } else if (is_time && formatted->values.IsNumber(plan_.na_values)) {
       PlanTimes(*formatted, feature);
+    } else if (IsCode(i)) {
+      PlanCodes(*columns_[i], plan_.na_values, plan_.examples, feature);
+      NoteCode(i);
     } else {
       PlanScalar(*columns_[i], plan_.na_values, plan_.examples, feature);
     }
     if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
+    NoteAssumption(i);
     if (feature.kind != Kind::kNumber) return;
-    const auto assumed = table_.assumptions.find(i);
+    if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
+  }
+
+  // What stands for a value that no row to train on lacks.
+  void Impute(PlannedFeature& feature) const {
+    if (feature.has_default || feature.is_made) return;
+    switch (feature.kind) {
+      case Kind::kNumber:
+        feature.default_value = FormatValue(feature.mean[0], {.number = feature.number_format});
+        break;
+      case Kind::kTime:  // of the time: PlanTimes has set it
+      case Kind::kCategory:
+        break;
+      default:
+        return;
+    }
+    feature.has_default = true;
+  }
+
+  // Says what was assumed of a column of numbers or times that can be read in two ways.
+  void NoteAssumption(size_t column) {
+    PlannedFeature& feature = plan_.features[column];
+    if (feature.kind != Kind::kNumber && feature.kind != Kind::kTime) return;
+    const FormattedColumn* const formatted = FormattedOf(column);
+    const auto assumed = table_.assumptions.find(column);
     const std::string& assumption = formatted != nullptr ? formatted->format.assumption
                                     : assumed != table_.assumptions.end() ? assumed->second
                                                                           : std::string();
-    if (!assumption.empty()) absl::StrAppend(&feature.comment, "; ", assumption);
-    if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
+    if (assumption.empty()) return;
+    plan_.notes.push_back(absl::StrCat(Quote(feature.title.empty() ? feature.name : feature.title),
+                                       ": ", assumption, "; run.textproto has the format"));
+    if (feature.kind == Kind::kNumber) absl::StrAppend(&feature.comment, "; ", assumption);
   }
 
   void PlanTimes(const FormattedColumn& column, PlannedFeature& feature) {
@@ -399,6 +473,8 @@ class TablePlanner {
       int64_t numbers = 0;
       for (size_t i = begin; i < end; ++i) numbers += IsNumber(i);
       if (numbers < static_cast<int64_t>(kLongRun)) end = RunEnd(begin, number);
+      // Columns of one scale share a default_value.
+      if (options_.imputes && end > begin && !AreAlike(begin, end)) end = begin + 1;
       if (end < begin + 2) {
         if (begin == plan_.label) label = joined.size();
         joined.push_back(std::move(plan_.features[begin++]));
@@ -432,7 +508,7 @@ class TablePlanner {
     }
     joined.comment = absl::StrCat(joined.columns, " numbers, ", RangeText(all));
     if (constant > 0) absl::StrAppend(&joined.comment, "; ", constant, " constant");
-    if (AreAlike(begin, end, train)) {
+    if (AreAlike(begin, end)) {
       joined.mean = {static_cast<float>(train.mean)};
       joined.stddev = {PositiveOr1(train.stddev())};
       return joined;
@@ -463,8 +539,10 @@ class TablePlanner {
 
   // Whether the columns are on one scale, as pixels are: a long run that begins at one least value
   // (nine of ten columns), of which no column goes far beyond the others.
-  bool AreAlike(size_t begin, size_t end, const NumberStatistics& train) const {
+  bool AreAlike(size_t begin, size_t end) const {
     if (end - begin < kLongRun) return false;
+    NumberStatistics train;
+    for (size_t i = begin; i < end; ++i) train.Merge(columns_[i]->train());
     std::vector<double> most;
     size_t at_least = 0;
     for (size_t i = begin; i < end; ++i) {
@@ -479,7 +557,7 @@ class TablePlanner {
   const TableOptions& options_;
   // As they are read: the formatted ones as numbers.
   std::vector<const InspectedColumn*> columns_;
-  std::set<size_t> ignored_, ids_, texts_;
+  std::set<size_t> ignored_, ids_, texts_, numbers_;
   bool is_series_ = false;
   InitPlan plan_;
   std::vector<PlannedFeature> made_;  // from columns

@@ -238,7 +238,8 @@ class CsvDecoder {
         AppendAbsent(index, to);
         return "";
       }
-      return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value");
+      return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value",
+                          kAddDefault);
     }
     const std::string_view field = missing ? column.default_value() : fields_[place];
     if (AppendFormatted(field, format, &number_, to)) return "";

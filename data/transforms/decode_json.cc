@@ -216,7 +216,8 @@ class JsonRowReader {
         TitleOf(feature_), ": want ", proto::DataType_Name(feature.config.dtype()),
         overflows ? kFloatBound : "",
         shape.empty() ? "" : absl::StrCat(" of shape [", absl::StrJoin(shape, ","), "]"), ", got ",
-        got == "null" ? "null, and there is no default_value" : ToAbsl(got)));
+        got == "null" ? absl::StrCat("null, and there is no default_value", kAddDefault)
+                      : std::string(got)));
   }
 
   bool Push(Frame frame) {
@@ -351,7 +352,7 @@ class JsonDecoder {
       const bool may_lack = may_lack_labels_ && feature.config.label();
       if (!feature.config.has_default_value() && !may_lack) {
         return absl::StrCat("feature ", Quote(feature.config.name()), ": there is no ",
-                            Quote(KeyOf(feature.config)), ", and no default_value");
+                            Quote(KeyOf(feature.config)), ", and no default_value", kAddDefault);
       }
       AppendMissing(feature, made, i);
     }
