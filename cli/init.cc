@@ -51,10 +51,11 @@ absl::StatusOr<TextOptions> ReadTextOptions(const CommandLine& command, const In
     int64_t most;
     int64_t* value;
   };
-  constexpr int64_t kMostVocabulary = 1000000, kMostLength = 4096;
+  constexpr int64_t kMostVocabulary = 1000000, kMostLength = 4096, kMostRun = 10;
   for (const SizeFlag& flag :
        {SizeFlag{"vocabulary_size", kMostVocabulary, &options.vocabulary_size},
-        SizeFlag{"sequence_length", kMostLength, &options.sequence_length}}) {
+        SizeFlag{"sequence_length", kMostLength, &options.sequence_length},
+        SizeFlag{"ngrams", kMostRun, &options.ngrams}}) {
     if (!command.Has(flag.name)) continue;
     options.given = flag.name;
     *flag.value = command.GetInt(flag.name, 0);
@@ -71,6 +72,17 @@ absl::StatusOr<TextOptions> ReadTextOptions(const CommandLine& command, const In
                                                    ", and not for init ", kind.name));
   }
   if (!kind.reads_texts) return options;
+  if (options.ngrams > 0) {
+    for (const char* flag : {"vocabulary_size", "sequence_length", "model"}) {
+      if (!command.Has(flag)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag,
+                       ": a text of --ngrams has no vocabulary, no length and a model "
+                       "of its own; give one of the two flags"));
+    }
+    options.model = TextModel::kBag;
+    return options;
+  }
   ASSIGN_OR_RETURN(const std::string model, ReadModel(command, {"conv", "mean"}));
   options.model = model == "conv" ? TextModel::kConv : TextModel::kMean;
   return options;
@@ -401,6 +413,10 @@ std::vector<Flag> InitFlags() {
        .type = Flag::Type::kInt,
        .value_name = "N",
        .help = "csv, jsonl, text: words of a text that are read (default: 95 of 100 texts whole)"},
+      {.name = "ngrams",
+       .type = Flag::Type::kInt,
+       .value_name = "N",
+       .help = "csv, jsonl, text: a linear model of the runs of up to N words that a text has"},
       {.name = "class_weight",
        .value_name = "balanced",
        .help = "each class counts alike in the training, whatever its size"},

@@ -24,6 +24,8 @@ constexpr int64_t kFewestToCount = 20;
 constexpr size_t kMostWords = 1000;
 // Buckets of ids that are more.
 constexpr int64_t kIdBuckets = 1024;
+// Buckets of runs of words: what of 10,000 different ones shares a bucket is seldom frequent.
+constexpr int64_t kNgramBuckets = 8192;
 // Whole numbers that are no ids from 0 are classes up to this many, and more are measured.
 constexpr int64_t kMostNumberClasses = 20;
 constexpr int64_t kMostClasses = 1000;
@@ -255,6 +257,15 @@ void PlanWords(const InspectedColumn& column, const TextWords& words, const Text
   feature.number_format = {};
   // A new text may be empty.
   feature.has_default = true;
+  std::string missing;
+  if (column.empty() > 0) missing = absl::StrCat("; missing ", Plural(column.empty(), "time"));
+  if (options.ngrams > 0) {
+    feature.ngrams = options.ngrams;
+    feature.hash_buckets = kNgramBuckets;
+    feature.comment = absl::StrCat("texts, half of them of ", Plural(words.Length(0.5), "word"),
+                                   " or less", missing);
+    return;
+  }
   feature.vocabulary = {"", "[UNK]"};
   feature.comment =
       absl::StrCat("texts, half of them of ", Plural(words.Length(0.5), "word"), " or less; ",
@@ -265,8 +276,7 @@ void PlanWords(const InspectedColumn& column, const TextWords& words, const Text
   feature.length = options.sequence_length > 0
                        ? options.sequence_length
                        : std::clamp<int64_t>(words.Length(0.95), 1, kMostLength);
-  if (column.empty() > 0)
-    absl::StrAppend(&feature.comment, "; missing ", Plural(column.empty(), "time"));
+  feature.comment += missing;
 }
 
 std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const NaValues& na_values,

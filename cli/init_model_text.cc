@@ -72,10 +72,13 @@ class ModelWriter {
   void AddTensors() {
     for (const PlannedFeature& feature : plan_.features) {
       if (!IsUsed(feature)) continue;
-      const bool ids = feature.kind == Kind::kCategory || feature.kind == Kind::kText;
+      const bool ids =
+          (feature.kind == Kind::kCategory || feature.kind == Kind::kText) && feature.ngrams == 0;
       std::vector<int64_t> shape = feature.shape;
       if (plan_.is_series()) shape = {plan_.series.window};
-      if (feature.kind == Kind::kText) shape = {feature.length};
+      if (feature.kind == Kind::kText) {
+        shape = {feature.ngrams > 0 ? feature.hash_buckets : feature.length};
+      }
       lines_.Add(0, absl::StrCat("feature { name: ", Quote(feature.name),
                                  ids ? " dtype: INT64" : "", ShapeText(shape), " }"));
     }
@@ -262,6 +265,7 @@ class ModelWriter {
 
   // A vector for each word, then one for the text.
   void AddTextLayers(const PlannedFeature& feature) {
+    if (feature.ngrams > 0) return inputs_.push_back(AddDropout(feature.name));
     const std::string legal = LegalName(feature.name);
     const std::string base = legal.empty() ? "text" : legal;
     const bool conv = plan_.text_model == TextModel::kConv;
@@ -302,10 +306,10 @@ class ModelWriter {
         inputs_.size() == 1 && (input != OneFeature().name || !OneFeature().shape.empty());
     if (!one) input = AddLayer("inputs", "concat {}", inputs_);
     const bool texts = plan_.has(Kind::kText);
-    // The convolution over words is a hidden layer itself.
+    // The convolution over words is a hidden layer itself, and a bag of words needs none.
     const bool text_alone = texts && inputs_.size() == 1;
     if (has_images()) input = AddDropout(input);
-    if (!text_alone || plan_.text_model != TextModel::kConv) {
+    if (!text_alone || plan_.text_model == TextModel::kMean) {
       input = AddHidden("hidden_1", training.hidden_units, input);
       input = AddDropout(input);
     }

@@ -102,7 +102,7 @@ void NameVocabularyFiles(InitPlan& plan) {
   int64_t texts = 0;
   for (const PlannedFeature& feature : plan.features) texts += feature.kind == Kind::kText;
   for (PlannedFeature& feature : plan.features) {
-    const bool is_text = feature.kind == Kind::kText;
+    const bool is_text = feature.kind == Kind::kText && feature.ngrams == 0;
     if (is_text && texts == 1) {
       feature.vocabulary_file = "vocabulary.txt";
     } else if (is_text ||

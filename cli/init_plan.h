@@ -32,7 +32,7 @@ struct PlannedFeature {
     // JPEG or PNG files, decoded and resized to [height, width, channels], normalized
     kEncodedImage,
     kCategory,   // text, converted to ids of the vocabulary or to hashed ids; or ids
-    kText,       // text, converted to `length` ids of its words
+    kText,       // text, converted to `length` ids of its words, or to a bag of its `ngrams`
     kTime,       // text, from which `times` are made; the model does not see it
     kIndicator,  // 1 where another column is missing, else 0
     kLabel,
@@ -58,6 +58,8 @@ struct PlannedFeature {
   int64_t hash_buckets = 0;     // > 0: texts are hashed to so many ids
   int64_t depth = 0;            // > 0: values are ids below it, made from a time
   int64_t length = 0;           // of kText: words that the model sees
+  // Of kText, > 0: its runs of up to so many words are hashed to hash_buckets.
+  int64_t ngrams = 0;
 
   // ---- for a table
   // True if it is made from another column, which names it: it is no column itself.
@@ -112,6 +114,7 @@ struct PlannedSeries {
 enum class TextModel {
   kConv,  // a convolution over five words each, of which the largest values are taken
   kMean,  // their mean
+  kBag,   // none: the text is a bag of hashed runs of words
 };
 
 struct InitPlan {
@@ -190,6 +193,7 @@ struct TextOptions {
   int64_t vocabulary_size = 10000;  // words that are known, the most frequent ones
   int64_t sequence_length = 0;      // words that the model sees; 0: as the texts have them
   TextModel model = TextModel::kConv;
+  int64_t ngrams = 0;           // of kBag: the most words of a run
   const char* given = nullptr;  // a flag that says one of these; nullptr: none does
 };
 

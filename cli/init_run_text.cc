@@ -1,6 +1,7 @@
 // run.textproto, as `tpurun init` writes it.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -248,9 +249,27 @@ void AddScales(const InitPlan& plan, Lines& lines) {
   }
 }
 
+// A vector of ones for the runs of words that a text has. `name` is the field of its feature.
+void AddBag(const PlannedFeature& text, const std::string& name, Lines& lines) {
+  lines.Comment(2, absl::StrCat("A vector with 1 for each run of 1 to ", text.ngrams,
+                                " words that the text has, lowered and without punctuation; runs "
+                                "are told apart by a hash."));
+  lines.Add(2, absl::StrCat("transform { split { ", name,
+                            " standardize: LOWER_AND_STRIP_PUNCTUATION } }"));
+  std::vector<int64_t> widths(text.ngrams);
+  std::iota(widths.begin(), widths.end(), 1);
+  lines.Add(2, absl::StrCat("transform { ngrams { ", name, " width: [", absl::StrJoin(widths, ", "),
+                            "] } }"));
+  lines.Add(2, absl::StrCat("transform { string_to_hash_bucket_fast { ", name,
+                            " num_buckets: ", text.hash_buckets, " } }"));
+  lines.Add(2, absl::StrCat("transform { category_encoding { ", name,
+                            " num_tokens: ", text.hash_buckets, " } }"));
+}
+
 // The words of a text as ids: as many for each text.
 void AddText(const PlannedFeature& text, Lines& lines) {
   const std::string name = absl::StrCat("feature: ", Quote(text.name));
+  if (text.ngrams > 0) return AddBag(text, name, lines);
   lines.Comment(
       2,
       absl::StrCat("The words of a text, lowered and without punctuation, as ids: their lines in ",
@@ -367,6 +386,7 @@ int64_t ExampleBytes(const InitPlan& plan) {
   int64_t bytes = 64;
   for (const PlannedFeature& feature : plan.features) {
     const bool encoded = feature.kind == Kind::kEncodedImage;
+    if (feature.ngrams > 0) bytes += 4 * feature.hash_buckets;
     bytes += 8 + 8 * feature.length + (encoded ? feature.file_bytes : 4 * feature.elements());
   }
   return bytes;

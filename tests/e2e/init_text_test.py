@@ -104,6 +104,40 @@ class InitTextTest(ProgramTest):
         self.assertIn('global_average_pooling1d', read(self.path('out/model.textproto')).decode())
         self.assertEqual(evaluated['examples'], 200)
 
+    def test_a_bag_of_runs_of_words(self):
+        draw = random.Random(6)
+        # Neither word tells the class alone: the pair does.
+        rows = []
+        for _ in range(900):
+            first, second = draw.choice((('not', 'bad'), ('very', 'good'), ('not', 'good'), ('very', 'bad')))
+            rows.append([f'It is {first} {second}, {draw.choice(GOOD)} it is.',
+                         'yes' if (first == 'not') == (second == 'bad') else 'no', draw.randrange(9)])
+        write(self.path('a.csv'), table_of([['text', 'y', 'n'], *rows]))
+        for flags in ['--ngrams=2', '--ignore=n'], ['--ngrams=3']:
+            output = flags[0][2:]
+            init, evaluated = self.train('csv', 'a.csv', '--label=y', '--text=text', *flags, output=output)
+            self.assertEqual(init['features'], ['text', 'n'][:len(init['features'])])
+            self.assertGreaterEqual(evaluated['accuracy'], 0.98)
+            self.assertEqual([name for name in os.listdir(self.path(output)) if 'voc' in name], [])
+        text = read(self.path('ngrams=2', 'run.textproto')).decode()
+        self.assertIn('ngrams { feature: "text" width: [1, 2] }', text)
+        self.assertNotIn('hidden', read(self.path('ngrams=2', 'model.textproto')).decode())
+        write(self.path('new.csv'), 'text\nnot bad\nnot good\n\n""\n')
+        predicted = self.succeed('predict', '--config=ngrams=2/run.textproto', '--input=new.csv')
+        classes = [json.loads(line)['classes'][0] for line in predicted.out.splitlines()]
+        self.assertEqual((classes[:2], len(classes)), (['yes', 'no'], 3))
+        write(self.path('a.tsv'), ''.join(f'{label}\t{text}\n' for text, label, _ in rows))
+        _, evaluated = self.train('text', 'a.tsv', '--ngrams=2', output='text')
+        self.assertGreaterEqual(evaluated['accuracy'], 0.98)
+        for flags, message in (
+                (['--ngrams=0'], '--ngrams: want 1 to 10 words, got 0'),
+                (['--ngrams=2', '--model=conv'], '--model: a text of --ngrams has no vocabulary'),
+                (['--ngrams=2', '--vocabulary_size=9'], '--vocabulary_size: a text of --ngrams'),
+                (['--ngrams=2', '--ignore=text'], '--ngrams is for texts, and no column is one')):
+            done = self.call('init', 'csv', 'a.csv', '--output=none', *flags)
+            self.assertEqual(done.code, 2, str(done))
+            self.assertIn(message, done.messages[0])
+
     def test_sizes(self):
         draw = random.Random(4)
         write(self.path('a.csv'), table_of([['text', 'y']] + [list(review(draw)) for _ in range(200)]))
