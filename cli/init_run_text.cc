@@ -156,10 +156,11 @@ void AddParseExample(const InitPlan& plan, Lines& lines) {
           feature.dtype == proto::STRING ? Quote(feature.default_value) : feature.default_value);
     }
     if (!arguments.empty()) arguments += " ";
-    lines.Add(6,
-              absl::StrCat("feature { name: ", Quote(feature.name), " ", ExampleKind(feature), " {",
-                           arguments, "} }"),
-              feature.comment);
+    lines.Add(
+        6,
+        absl::StrCat("feature { name: ", Quote(feature.name), " ", ExampleKind(feature), " {",
+                     arguments, "}", feature.kind == Kind::kLabel ? " label: true" : "", " }"),
+        feature.comment);
   }
   lines.Add(4, "}");
   lines.Add(2, "}");
@@ -529,10 +530,8 @@ void AddTests(const InitPlan& plan, const std::vector<std::string>& files, Lines
   AddTestInput(plan, files, /*few=*/false, lines);
   lines.Add(0, "}");
   lines.Blank();
-  lines.Comment(0, plan.is_table
-                       ? "Some examples to look at; --input=FILE names others, which may lack the "
-                         "label."
-                       : "Some examples to look at; --input=FILE names others.");
+  lines.Comment(0,
+                "Some examples to look at; --input=FILE names others, which may lack the label.");
   lines.Add(0, "predict {");
   if (!plan.is_regression()) {
     lines.Add(2, plan.label_vocabulary().empty() ? "keys: \"class_ids\"" : "keys: \"classes\"");

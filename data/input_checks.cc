@@ -92,8 +92,9 @@ std::string HowToFeed(const ColumnType& got, const ColumnType& want) {
 }
 
 // The columns that are made of what rows of PREDICT may lack. With `filters`, adds a mistake for
-// each filter by one of them.
-std::set<std::string> MadeOfLabels(const InputPlan& plan, ConfigErrors* filters = nullptr) {
+// each filter by one of them. With `alone`, the transforms that read some and make nothing else.
+std::set<std::string> MadeOfLabels(const InputPlan& plan, ConfigErrors* filters = nullptr,
+                                   std::set<const Step*>* alone = nullptr) {
   std::set<std::string> made;
   for (const auto& input : plan.inputs) made.merge(MadeOfLabels(*input, filters));
   for (const Step& step : plan.steps) {
@@ -118,6 +119,11 @@ std::set<std::string> MadeOfLabels(const InputPlan& plan, ConfigErrors* filters 
       }
     }
     made.insert(row.labels.begin(), row.labels.end());
+    if (alone != nullptr && row.labels.empty() && !row.makes.empty() &&
+        std::all_of(row.makes.begin(), row.makes.end(),
+                    [&](const std::string& column) { return made.count(column) > 0; })) {
+      alone->insert(&step);
+    }
   }
   return made;
 }
@@ -209,6 +215,24 @@ std::string ReadByAll(const PipelineShard& shard) {
       "can be read only once, and ", shard.num_shards, " pipelines, one a ", shard.fed,
       ", read the input (tpu_config.per_host_input_for_training); want a file, or one pipeline: ",
       std::string_view(shard.fed) == "core" ? "PER_HOST_V1 with 8 cores" : "8 cores");
+}
+
+std::set<const Step*> StepsOfLabels(const InputPlan& plan, const InputFnArgs& args) {
+  std::set<const Step*> alone;
+  if (args.mode != ModeKey::kPredict || HasCache(plan)) return alone;
+  MadeOfLabels(plan, nullptr, &alone);
+  // Not those whose results are forwarded, or are read by a transform that makes other columns too.
+  std::set<std::string> read(args.forward_features.begin(), args.forward_features.end());
+  for (auto step = plan.steps.rbegin(); step != plan.steps.rend(); ++step) {
+    if (step->transform.has_window()) return {};
+    if (!step->row.has_value()) continue;
+    const std::vector<std::string>& makes = step->row->makes;
+    const auto is_read = [&](const std::string& column) { return read.count(column) > 0; };
+    if (std::any_of(makes.begin(), makes.end(), is_read)) alone.erase(&*step);
+    if (alone.count(&*step) > 0) continue;
+    read.insert(step->row->reads.begin(), step->row->reads.end());
+  }
+  return alone;
 }
 
 std::vector<FeatureSpec> CheckArguments(const InputPlan& plan, const InputFnArgs& args,

@@ -2,6 +2,7 @@
 #ifndef TPURUN_DATA_INPUT_CHECKS_H_
 #define TPURUN_DATA_INPUT_CHECKS_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ std::string BatchTitle(const InputFnArgs& args);
 // The end of a message about a file that can be read only once. The message begins with the file's
 // name.
 std::string ReadByAll(const PipelineShard& shard);
+
+// In PREDICT, the row transforms that make labels alone. They need not run: no model is fed a label
+// that rows may lack, and an absent one may be nothing that they can read.
+std::set<const Step*> StepsOfLabels(const InputPlan& plan, const InputFnArgs& args);
 
 // Returns the features that the input has, out of those that the model declares. Adds mistakes to
 // `errors`.

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -147,6 +148,7 @@ class PipelineOpener {
         args_(args),
         features_(features),
         settings_(std::move(settings)),
+        of_labels_(StepsOfLabels(plan, args)),
         seed_(SeedOf(args)) {}
 
   absl::Status Open() {
@@ -170,7 +172,9 @@ class PipelineOpener {
     if (args_.shard.num_shards > 1) TakeShard();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       const Step& step = plan_.steps[i];
-      if (step.row.has_value()) {
+      if (of_labels_.count(&step) > 0) {
+        schema_ = step.row->output;
+      } else if (step.row.has_value()) {
         ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step,
                                                    {.mode = args_.mode,
                                                     .headers = headers_,
@@ -502,6 +506,7 @@ class PipelineOpener {
   const InputFnArgs& args_;
   const std::vector<FeatureSpec>& features_;
   const MapSettings settings_;
+  const std::set<const Step*> of_labels_;  // which are not run
   const uint64_t seed_;
   std::shared_ptr<bool> warned_ = std::make_shared<bool>(false);  // of a source without rows
   bool counts_ = true;                                            // the number of records is of use

@@ -79,8 +79,12 @@ struct JsonLayout {
 // ends the reading, with wrong_.
 class JsonRowReader {
  public:
-  JsonRowReader(const JsonLayout& layout, std::span<Column> columns)
-      : layout_(layout), columns_(columns), found_(layout.features.size(), false) {}
+  // With `may_lack_labels` a null label is absent.
+  JsonRowReader(const JsonLayout& layout, std::span<Column> columns, bool may_lack_labels)
+      : layout_(layout),
+        columns_(columns),
+        may_lack_labels_(may_lack_labels),
+        found_(layout.features.size(), false) {}
 
   // Appends the values of a row. Returns what is wrong, empty if nothing is.
   std::string Read(std::string_view line) {
@@ -246,7 +250,10 @@ class JsonRowReader {
     if (node == nullptr || node->feature < 0) return true;
     feature_ = node->feature;
     const JsonFeature& feature = layout_.features[feature_];
-    if (shown == "null" && feature.config.has_default_value()) return true;  // as if absent
+    const bool may_lack = may_lack_labels_ && feature.config.label();
+    if (shown == "null" && (feature.config.has_default_value() || may_lack)) {
+      return true;  // as if absent
+    }
     if (!feature.config.shape().empty()) return FailType(shown);
     found_[feature_] = true;
     if (!append(feature, feature_)) return FailType(shown);
@@ -317,7 +324,8 @@ class JsonRowReader {
 
   const JsonLayout& layout_;
   const std::span<Column> columns_;  // of the features, then of the indicators
-  std::vector<bool> found_;          // [feature]
+  const bool may_lack_labels_;
+  std::vector<bool> found_;  // [feature]
   std::vector<Frame> frames_;
   int feature_ = 0;              // that is read
   std::vector<int64_t> counts_;  // values so far of each array of a feature that is being read
@@ -343,7 +351,7 @@ class JsonDecoder {
 
  private:
   std::string DecodeLine(std::string_view line, std::span<Column> made) const {
-    JsonRowReader reader(*layout_, made);
+    JsonRowReader reader(*layout_, made, may_lack_labels_);
     const std::string wrong = reader.Read(line);
     if (!wrong.empty()) return wrong;
     for (size_t i = 0; i < layout_->features.size(); ++i) {
@@ -545,6 +553,8 @@ std::optional<RowTransform> BindDecodeJson(const proto::Transform& transform, co
   return bound;
 }
 
-std::string WrongJson(std::string_view line) { return JsonRowReader(JsonLayout(), {}).Read(line); }
+std::string WrongJson(std::string_view line) {
+  return JsonRowReader(JsonLayout(), {}, /*may_lack_labels=*/false).Read(line);
+}
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// parse_example { feature { name kind } ... }: takes features of fixed shapes out of "record", a
-// serialized tf.Example, straight from its bytes:
+// parse_example { feature { name kind label } ... }: takes features of fixed shapes out of
+// "record", a serialized tf.Example, straight from its bytes:
 //   Example { 1: Features { 1 (repeated): entry { 1: name  2: Feature } } }
 //   Feature { 1: BytesList | 2: FloatList | 3: Int64List }, each { 1 (repeated, numbers packed or
 //   not) }
@@ -39,6 +39,7 @@ struct WantedFeature {
   uint32_t list = 0;
   int64_t elements = 0;
   std::optional<Column> default_value;  // one row
+  bool label = false;
 };
 
 absl::Status Malformed() { return absl::DataLossError("is not a tf.Example"); }
@@ -184,8 +185,13 @@ class FeatureFinder {
 
 class ExampleParser {
  public:
-  explicit ExampleParser(std::vector<WantedFeature> wanted)
-      : wanted_(std::move(wanted)), finder_(wanted_) {}
+  ExampleParser(std::vector<WantedFeature> wanted, bool may_lack_labels)
+      : wanted_(std::move(wanted)), finder_(wanted_), may_lack_labels_(may_lack_labels) {
+    for (WantedFeature& feature : wanted_) {
+      if (!may_lack_labels || !feature.label || feature.default_value.has_value()) continue;
+      if (!feature.type.varies()) feature.default_value = ZeroRow(feature);
+    }
+  }
 
   absl::Status operator()(const RowBatch& rows, Table* out) {
     const Table& in = rows.in;
@@ -218,8 +224,9 @@ class ExampleParser {
       }
       if (!finder_.has(i)) {
         if (!wanted.default_value.has_value()) {
-          return absl::DataLossError(absl::StrCat("feature ", Quote(wanted.type.name),
-                                                  " is missing and has no default_value"));
+          return absl::DataLossError(absl::StrCat(
+              "feature ", Quote(wanted.type.name), " is missing and has no default_value",
+              may_lack_labels_ ? "; label: true says that records for predict may lack it" : ""));
         }
         PutDefault(*wanted.default_value, row, &made[i]);
         continue;
@@ -292,14 +299,27 @@ class ExampleParser {
     return count;
   }
 
+  // What transforms see of a label that is absent; no model is fed it.
+  static Column ZeroRow(const WantedFeature& feature) {
+    Column zero{.type = feature.type};
+    if (feature.list == kBytesList) {
+      for (int64_t i = 0; i < feature.elements; ++i) zero.AppendString("");
+    } else {
+      zero.bytes.resize(feature.type.row_bytes());
+      std::fill_n(zero.bytes.data(), zero.bytes.size(), std::byte{0});
+    }
+    return zero;
+  }
+
   static void PutDefault(const Column& value, int64_t row, Column* column) {
     for (size_t i = 0; i < value.strings.size(); ++i) column->AppendView(value.string(i));
     const size_t size = value.bytes.size();
     std::copy_n(value.bytes.data(), size, column->bytes.data() + row * size);
   }
 
-  const std::vector<WantedFeature> wanted_;
+  std::vector<WantedFeature> wanted_;
   FeatureFinder finder_;
+  bool may_lack_labels_;
 };
 
 // One row of `values`, a single value being meant for every element.
@@ -322,7 +342,7 @@ void SetDefault(const Values& values, const ConfigPlace& place, WantedFeature* f
 
 // After a mistake it has its name at least.
 WantedFeature Want(const Feature& feature, const std::string& path, ConfigErrors& errors) {
-  WantedFeature wanted{.type = {.name = feature.name()}};
+  WantedFeature wanted{.type = {.name = feature.name()}, .label = feature.label()};
   if (feature.name().empty()) {
     errors.Add(path, "a feature has no name");
     return wanted;
@@ -441,6 +461,7 @@ std::optional<RowTransform> BindParseExample(const proto::Transform& transform, 
     }
     bound.output.push_back(wanted.type);
     bound.makes.push_back(name);
+    if (wanted.label) bound.labels.push_back(name);
     features.push_back(std::move(wanted));
   }
   if (!errors.empty()) return std::nullopt;
@@ -465,7 +486,11 @@ std::optional<RowTransform> BindParseExample(const proto::Transform& transform, 
   const auto nothing = [](ExportGraph&, const std::set<std::string>&,
                           std::map<std::string, Value>&) {};
   bound.tensorflow = bound.onnx = nothing;
-  bound.apply = ExampleParser(std::move(features));
+  bound.apply = ExampleParser(features, /*may_lack_labels=*/false);
+  bound.open = [features](const RowOpenArgs& args, RowTransform* row) {
+    if (args.mode == ModeKey::kPredict) row->apply = ExampleParser(features, true);
+    return absl::OkStatus();
+  };
   return bound;
 }
 

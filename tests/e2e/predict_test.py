@@ -1,9 +1,9 @@
-"""What predict prints besides predictions: features of its input, as the input has them."""
+"""What predict prints besides predictions: features of its input, as the input has them. Rows without labels."""
 import json
 import unittest
 
 import records
-from program import ProgramTest, write
+from program import ProgramTest, read, write
 
 ROWS = [('a-1', 'Bergen, "No"', 5.1, 3.5, 1.4, 0.2, 0), ('b-2', 'Æ', 6.3, 2.5, 5.0, 1.9, 2),
         ('c-3', '', 5.7, 2.8, 4.1, 1.3, 1)]
@@ -97,6 +97,39 @@ class ForwardFeaturesTest(ProgramTest):
         rename = 'transform { cast { feature: "PetalWidth" output: "class_ids" } }'
         done = self.predict(['class_ids'], between=rename, call=self.call)
         self.assertIn('is a prediction too', done.messages[0])
+
+
+class RowsWithoutLabelsTest(ProgramTest):
+
+    def write_records(self, name, **labels):
+        write(self.path(name), b''.join(records.frame(records.example(
+            x=[i % 10], z=[i * 7 % 11], **{key: [of(i)] for key, of in labels.items()})) for i in range(60)))
+        return self.path(name)
+
+    def test_records(self):
+        labelled = self.write_records('labelled.tfrecord', label=lambda i: i % 10 > 4)
+        self.succeed('init', 'tfrecord', labelled, f'--output={self.path("out")}')
+        config = f'--config={self.path("out/run.textproto")}'
+        self.succeed('train', config, '--max_steps=20')
+        want = self.succeed('predict', config, f'--input={labelled}').out
+        self.assertEqual(len(want.splitlines()), 60)
+        bare = self.write_records('bare.tfrecord')
+        self.assertEqual(self.succeed('predict', config, f'--input={bare}').out, want)
+        with open(bare, 'rb') as file:
+            self.assertEqual(self.succeed('predict', config, '--input=-', stdin=file).out, want)
+        done = self.call('evaluate', config, f'--input={bare}')
+        self.assertEqual((done.code, done.out), (65, ''), str(done))
+        self.assertRegex(done.messages[0], r'record \d+ of .*bare\.tfrecord .*: feature "label" is missing and has no '
+                                           'default_value$')
+        # A configuration that does not say so.
+        text = read(self.path('out/run.textproto')).decode()
+        self.assertEqual(text.count(' label: true'), 1)
+        write(self.path('out/run.textproto'), text.replace(' label: true', ''))
+        done = self.call('predict', config, f'--input={bare}')
+        self.assertEqual((done.code, done.out), (65, ''), str(done))
+        self.assertRegex(done.messages[0], 'feature "label" is missing and has no default_value; label: true says that '
+                                           'records for predict may lack it$')
+
 
 
 if __name__ == '__main__':

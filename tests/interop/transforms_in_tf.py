@@ -62,7 +62,7 @@ def example_of(line):
 
 def kind_of(feature):
     """Its name and its one field with what is in it."""
-    kind, = set(feature) - {'name'}
+    kind, = set(feature) - {'name', 'label'}
     return feature.get('name'), kind, feature.get(kind)
 
 
@@ -759,8 +759,10 @@ class Input:
             if default and len(default) == 1:
                 default = np.full(shape, default[0]).tolist()
             return tf.io.FixedLenFeature(shape, dtype, default)
+        wanted = [feature for feature in args.all('feature')
+                  if self.mode != 'predict' or not feature.get('label')]
         features = {name: fixed(kind, given)
-                    for name, kind, given in map(kind_of, args.all('feature'))}
+                    for name, kind, given in map(kind_of, wanted)}
         return dataset.map(lambda element: {
             **tf.io.parse_single_example(element.pop('record'), features), **element})
 
