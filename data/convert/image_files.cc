@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/random.h"
 #include "runtime/base/status.h"
@@ -33,22 +34,38 @@ void KeepPart(double begin, double end, std::vector<ImageFile>* files) {
 
 }  // namespace
 
+bool IsHiddenFile(const std::string& name) {
+  constexpr std::string_view kKnown[] = {"Thumbs.db", "ehthumbs.db", "desktop.ini", "Icon\r"};
+  const auto is_name = [&](std::string_view known) {
+    return absl::EqualsIgnoreCase(name, ToAbsl(known));
+  };
+  return name.starts_with('.') || std::any_of(std::begin(kKnown), std::end(kKnown), is_name);
+}
+
+absl::StatusOr<std::vector<std::string>> ImageFilesBelow(const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
+  std::vector<std::string> files;
+  for (const std::string& name : names) {
+    if (IsHiddenFile(name)) continue;
+    const std::string path = JoinPath(folder, name);
+    if (IsDirectory(path)) {
+      ASSIGN_OR_RETURN(const std::vector<std::string> below, ImageFilesBelow(path));
+      files.insert(files.end(), below.begin(), below.end());
+    } else {
+      files.push_back(path);
+    }
+  }
+  return files;
+}
+
 void ImageFiles::AddFile(const std::string& path, const std::string& class_name) {
   for (const std::string& text : {path, FileStamp(path), class_name}) identity.Add(text);
   files.push_back({.name = path, .class_name = class_name});
 }
 
 absl::Status ImageFiles::AddFilesBelow(const std::string& folder, const std::string& class_name) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
-  for (const std::string& name : names) {
-    if (name[0] == '.') continue;
-    const std::string path = JoinPath(folder, name);
-    if (IsDirectory(path)) {
-      RETURN_IF_ERROR(AddFilesBelow(path, class_name));
-    } else {
-      AddFile(path, class_name);
-    }
-  }
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, ImageFilesBelow(folder));
+  for (const std::string& path : paths) AddFile(path, class_name);
   return absl::OkStatus();
 }
 

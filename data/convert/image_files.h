@@ -16,6 +16,12 @@
 
 namespace tpurun {
 
+// True for a hidden file or folder, and for what file managers put beside images (Thumbs.db,
+// desktop.ini). `name` is without its folder.
+bool IsHiddenFile(const std::string& name);
+// The files below a folder, in the order of their names, without hidden ones.
+absl::StatusOr<std::vector<std::string>> ImageFilesBelow(const std::string& folder);
+
 struct ImageFile {
   std::string name;        // the path, or the name in an archive
   int archive = -1;        // index in ImageFiles::archives; -1: a file of its own
@@ -30,7 +36,7 @@ struct ImageFiles {
   ListIdentity identity;
 
   void AddFile(const std::string& path, const std::string& class_name);
-  // Adds the files below a folder, in the order of their names. Hidden ones are left out.
+  // Adds the files of ImageFilesBelow.
   absl::Status AddFilesBelow(const std::string& folder, const std::string& class_name);
   // Returns the index of the archive, whose files the caller adds.
   int AddArchive(const std::string& path);

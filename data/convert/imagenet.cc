@@ -73,7 +73,7 @@ class ImagenetFinder {
     ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
     for (const std::string& name : names) {
       const std::string path = JoinPath(folder, name);
-      if (name[0] == '.' || (flat_ && IsDirectory(path))) continue;
+      if (IsHiddenFile(name) || (flat_ && IsDirectory(path))) continue;
       if (flat_) {
         images_.AddFile(path, "");
       } else if (IsDirectory(path)) {

@@ -38,7 +38,7 @@ absl::Status AddFolder(const std::string& folder, ImageFiles* images) {
   const size_t before = images->files.size();
   for (const std::string& name : names) {
     const std::string path = JoinPath(folder, name);
-    if (name[0] == '.' || !IsDirectory(path)) continue;
+    if (IsHiddenFile(name) || !IsDirectory(path)) continue;
     RETURN_IF_ERROR(images->AddFilesBelow(path, name));
   }
   if (images->files.size() > before) return absl::OkStatus();

@@ -346,6 +346,18 @@ class ImagesTest(ProgramTest):
         self.assertRegex(done.messages[0], r'classes\.txt is there already, and the class "wolves" of .*wolves/\d\.jpg '
                                            r'is not in it; write to another folder')
 
+    def test_what_file_managers_put_into_folders(self):
+        folder = self.photos()
+        want = self.convert(folder).out
+        for name in ('Thumbs.db', 'desktop.ini', '.DS_Store'):
+            for path in ((name,), ('cats', name), ('dogs', name)):
+                write(self.path('photos', *path), b'no image')
+        bytes_of = read(self.path('photos.tfrecord'))
+        self.assertEqual(self.convert(folder).out, want)
+        self.assertEqual(read(self.path('photos.tfrecord')), bytes_of)
+        init = json.loads(self.succeed('init', 'images', folder, f'--output={self.path("out")}').out)
+        self.assertEqual((init['classes'], init['train_examples'], init['eval_examples']), (2, 18, 2))
+
     def test_a_part_of_the_classes_has_their_labels(self):
         folder = self.photos()
         self.assertEqual(self.convert(folder).code, 0)
