@@ -13,7 +13,9 @@ namespace tpurun {
 
 // Makes the inputs of the evaluations or of predict, as named by `required`, read all rows of these
 // files in order. The rows are parsed as before. Transforms that choose, order or repeat rows are
-// left out, and evaluate.steps too. Adds mistakes of the flag to `errors`.
+// left out, and evaluate.steps too. If predict reads records of encoded images, image files and
+// folders of them may be named in place of records; predict then forwards the names of the files.
+// Adds mistakes of the flag to `errors`.
 void UseInputFlag(const std::vector<std::string>& files, const RequiredParts& required,
                   LoadedConfig* config, ConfigErrors& errors);
 

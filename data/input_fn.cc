@@ -97,7 +97,9 @@ std::string SetFiles(const std::vector<std::string>& files, proto::Source* sourc
 proto::Input InputValues(const proto::Input& input, const NamedTransformsField& functions) {
   ConfigErrors errors;
   proto::Input values;
-  SetKind(input.source().kind_case(), values.mutable_source());
+  // Image files are records like those of the training.
+  SetKind(input.source().has_image_file() ? proto::Source::kTfrecord : input.source().kind_case(),
+          values.mutable_source());
   for (const proto::Input& part : InputsOf(input.source())) {
     google::protobuf::Message* const source = MutableKind(values.mutable_source());
     const auto* const inputs = source->GetDescriptor()->FindFieldByName("input");

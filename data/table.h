@@ -57,6 +57,8 @@ using Schema = std::vector<ColumnType>;
 
 // The column that a source of records produces.
 inline constexpr char kRecord[] = "record";
+// The column beside it, if each file is a record: the name of the file.
+inline constexpr char kFile[] = "file";
 // The columns that a source of lines produces: the line, and the line before the rows of its file.
 // The latter is the header with the column names, or a line that is only skipped.
 inline constexpr char kLine[] = "line";

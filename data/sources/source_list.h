@@ -110,6 +110,11 @@ absl::StatusOr<OpenedSource> OpenFixedLengthRecord(const proto::Source& source,
                                                    const SourceArgs& args);
 std::string DescribeFixedLengthRecord(const proto::Source& source);
 const FileNames& FixedLengthRecordFileNames(const proto::Source& source);
+// image_file.cc
+std::optional<Schema> ImageFileSchema(const proto::Source& source, ConfigErrors& errors);
+absl::StatusOr<OpenedSource> OpenImageFile(const proto::Source& source, const SourceArgs& args);
+std::string DescribeImageFile(const proto::Source& source);
+const FileNames& ImageFileNames(const proto::Source& source);
 // text.cc
 std::optional<Schema> TextSchema(const proto::Source& source, ConfigErrors& errors);
 absl::StatusOr<OpenedSource> OpenText(const proto::Source& source, const SourceArgs& args);

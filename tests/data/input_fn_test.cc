@@ -30,7 +30,7 @@ TEST(InputFnTest, ASourceIsNeeded) {
   EXPECT_EQ(
       ErrorOfInput("", FeatureArgs("x s64[]")),
       "INVALID_ARGUMENT: run.textproto:1:9: source must be given (known: tfrecord, text_line, "
-      "fixed_length_record, text, from_tensor_slices, zip, sample_from_datasets)");
+      "fixed_length_record, image_file, text, from_tensor_slices, zip, sample_from_datasets)");
 }
 
 TEST(InputFnTest, ATransformHasAKind) {

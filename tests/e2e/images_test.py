@@ -10,7 +10,7 @@ import struct
 import time
 import zlib
 
-from program import ProgramTest, RandomKills, checkpoint_files, latest_step, read, sanitizer, write
+from program import DIGITS, ProgramTest, RandomKills, checkpoint_files, latest_step, read, sanitizer, write
 from records import frame
 
 STEPS = 60
@@ -357,6 +357,63 @@ class ImagesTest(ProgramTest):
         self.assertEqual(read(self.path('photos.tfrecord')), bytes_of)
         init = json.loads(self.succeed('init', 'images', folder, f'--output={self.path("out")}').out)
         self.assertEqual((init['classes'], init['train_examples'], init['eval_examples']), (2, 18, 2))
+
+    def test_predict_of_image_files(self):
+        """The predictions are those of records of the same files."""
+        folder = self.photos()
+        self.convert(folder)
+        self.succeed('init', 'images', folder, f'--output={self.path("out")}')
+        config = f'--config={self.path("out", "run.textproto")}'
+        self.succeed('train', config, '--max_steps=30')
+        names = [os.path.join(folder, name, f'{i}.jpg') for name in ('cats', 'dogs') for i in range(10)]
+
+        def predict(*files, keys='classes,probabilities'):
+            out = self.succeed('predict', config, f'--input={",".join(files)}', f'--keys={keys}').out
+            return [json.loads(line) for line in out.splitlines()]
+
+        rows = predict(*names)
+        self.assertEqual([list(row) for row in rows], [['file', 'classes', 'probabilities']] * 20)
+        self.assertEqual([row['file'] for row in rows], names)
+        self.assertEqual([row['classes'] for row in rows], [['cats']] * 10 + [['dogs']] * 10)
+        of_records = predict(self.path('photos.tfrecord'))
+        self.assertEqual(sorted(row['probabilities'] for row in of_records),
+                         sorted(row['probabilities'] for row in rows))
+        self.assertEqual(predict(names[13], names[2]), [rows[13], rows[2]])
+        self.assertEqual(predict(os.path.join(folder, 'dogs', '[3-5].jpg')), rows[13:16])
+        # A folder, without what is hidden in it; a name without an ending.
+        write(os.path.join(folder, 'Thumbs.db'), b'no image')
+        self.assertEqual(predict(folder), rows)
+        shutil.copy(names[0], self.path('photo'))
+        self.assertEqual(predict(self.path('photo')), [{**rows[0], 'file': self.path('photo')}])
+        self.succeed('predict', config, f'--input={folder}', f'--output={self.path("rows.tfrecord")}')
+        self.assertIn('file', self.succeed('inspect', self.path('rows.tfrecord')).out)
+        # What is no image.
+        notes = os.path.join(folder, 'cats', 'notes.txt')
+        write(notes, b'not an image')
+        for given, code, message in (
+                (folder, 65, r'cats/notes\.txt: feature "image/encoded": got 12 bytes that begin with "not an i", '
+                             'want a JPEG or a PNG$'),
+                (f'{names[0]},{notes}', 65, r'cats/notes\.txt: feature'),
+                (os.path.join(folder, 'none.png'), 66, r'none\.png'),
+                (os.path.join(folder, '.hidden', '*'), 65, r'x\.jpg: feature "image/encoded": got 8 bytes')):
+            done = self.call('predict', config, f'--input={given}')
+            self.assertEqual((done.code, len(done.messages)), (code, 1), str(done))
+            self.assertRegex(done.messages[0], message)
+        done = self.call('evaluate', config, f'--input={names[0]}')
+        self.assertEqual((done.code, done.out, len(done.messages)), (2, '', 1), str(done))
+        self.assertRegex(done.messages[0], r'--input: .*cats/0\.jpg: want TFRecord files, which have labels too; tpurun '
+                                           'convert images makes them$')
+        os.makedirs(self.path('none'))
+        done = self.call('predict', config, f'--input={self.path("none")}')
+        self.assertEqual((done.code, done.out), (2, ''), str(done))
+        self.assertRegex(done.messages[0], '--input: .*none has no files, want images$')
+
+    def test_predict_of_image_files_by_records_of_pixels(self):
+        """digits has pixels in its records, not files."""
+        done = self.call('predict', f'--config={DIGITS}/run.textproto', f'--input={self.photos()}/cats/0.jpg')
+        self.assertEqual((done.code, done.out, len(done.messages)), (2, '', 1), str(done))
+        self.assertRegex(done.messages[0], r'--input: .*cats/0\.jpg: want TFRecord files; predict\.input '
+                                           r'\(.*run\.textproto:\d+:\d+\) has no decode_image, so its records are no image files$')
 
     def test_a_part_of_the_classes_has_their_labels(self):
         folder = self.photos()

@@ -212,6 +212,15 @@ class Input:
             file, given.get('record_bytes'), given.get('header_bytes', 0), given.get('footer_bytes', 0)))
         return records.map(lambda record: {'record': record})
 
+    def image_file(self, sources):
+        def record_of(path):
+            with open(path, 'rb') as file:
+                feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=[file.read()]))
+            name = sources[0].get('feature', 'image/encoded')
+            return tf.train.Example(features=tf.train.Features(feature={name: feature})).SerializeToString()
+        records = [record_of(self.path(name)) for name in sources[0].all('file')]
+        return self.numbered(tf.data.Dataset.from_tensor_slices({'record': records}))
+
     def of_files(self, given, open_file):
         order = given.get('interleave', {})
         return tf.data.Dataset.from_tensor_slices(list(map(self.path, given.all('file')))).interleave(
