@@ -7,6 +7,7 @@
 #include "data/csv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -99,6 +100,7 @@ std::string AddValue(std::string_view field, const std::string& kind, tensorflow
     const std::optional<float> value = ParseFloat(StripBlanks(field));
     if (OverflowsFloat(StripBlanks(field))) return absl::StrCat("a number", kFloatBound);
     if (!value.has_value()) return "a number";
+    if (!std::isfinite(*value)) return "a finite number";
     to->mutable_float_list()->add_value(*value);
     return "";
   }

@@ -3,6 +3,7 @@
 // a quoted field may hold the delimiter, "" is a quote). Where the source gives a "header", the
 // columns are those of these names.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 #include "data/csv.h"
 #include "data/field_value.h"
@@ -48,6 +50,14 @@ bool AppendFormatted(std::string_view field, const NumberFormat& format, std::st
   if (format.is_plain()) return AppendField(field, column);
   const std::optional<std::string_view> number = PlainNumber(field, format, scratch);
   return number.has_value() && AppendField(*number, column);
+}
+
+// "nan", which programs write for a number that is missing.
+bool IsNaN(std::string_view field) {
+  field = StripBlanks(field);
+  if (field.empty() || absl::ascii_isdigit(field.back())) return false;  // most numbers
+  const std::optional<float> number = ParseFloat(field);
+  return number.has_value() && std::isnan(*number);
 }
 
 // What a row's fields are to the columns.
@@ -209,7 +219,7 @@ class CsvDecoder {
     auto place = layout_.fields.begin();
     for (int i = 0; i < columns_.size(); ++i) {
       for (int64_t element = 0; element < columns_.elements(i); ++element, ++place) {
-        const bool missing = *place < 0 || IsMissing(fields_[*place]);
+        const bool missing = *place < 0 || IsMissing(i, fields_[*place]);
         if (columns_.indicator(i) >= 0) {
           const float value = missing ? 1 : 0;
           made[columns_.indicator(i)].bytes.Append(&value, sizeof(value));
@@ -225,9 +235,11 @@ class CsvDecoder {
     return "";
   }
 
-  bool IsMissing(std::string_view field) const {
+  bool IsMissing(int index, std::string_view field) const {
     const std::vector<std::string>& na_values = columns_.format().na_values;
-    return field.empty() || std::find(na_values.begin(), na_values.end(), field) != na_values.end();
+    return field.empty() ||
+           std::find(na_values.begin(), na_values.end(), field) != na_values.end() ||
+           (columns_.config().column(index).dtype() == proto::FLOAT32 && IsNaN(field));
   }
 
   std::string AppendFieldOf(int index, int64_t place, bool missing, Column* to) {
@@ -238,19 +250,28 @@ class CsvDecoder {
         AppendAbsent(index, to);
         return "";
       }
-      return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value",
-                          kAddDefault);
+      if (fields_[place].empty()) {
+        return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value",
+                            kAddDefault);
+      }
+      return absl::StrCat(FieldTitle(place), ": the field is ", ShownField(fields_[place]),
+                          ", which counts as missing, and has no default_value", kAddDefault);
     }
     const std::string_view field = missing ? column.default_value() : fields_[place];
-    if (AppendFormatted(field, format, &number_, to)) return "";
+    if (AppendFormatted(field, format, &number_, to) && (missing || LastIsFinite(*to))) return "";
     const std::optional<std::string_view> number = PlainNumber(field, format, &number_);
-    const bool overflows =
-        column.dtype() == proto::FLOAT32 && number.has_value() && OverflowsFloat(*number);
+    const bool overflows = column.dtype() == proto::FLOAT32 && number.has_value() &&
+                           (OverflowsFloat(*number) || ParseFloat(*number).has_value());
     return absl::StrCat(FieldTitle(place), ": want ", proto::DataType_Name(column.dtype()),
                         overflows           ? kFloatBound
                         : format.is_plain() ? ""
                                             : " in the format of the column",
                         ", got ", ShownField(field));
+  }
+
+  // Of the values of the column; an infinity would spoil what is computed of it.
+  static bool LastIsFinite(const Column& column) {
+    return column.type.dtype != proto::FLOAT32 || std::isfinite(column.values<float>().back());
   }
 
   // What transforms see of a label that is absent; no model is fed it.

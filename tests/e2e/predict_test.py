@@ -130,6 +130,18 @@ class RowsWithoutLabelsTest(ProgramTest):
         self.assertRegex(done.messages[0], 'feature "label" is missing and has no default_value; label: true says that '
                                            'records for predict may lack it$')
 
+    def test_numbers_that_are_not_finite(self):
+        write(self.path('train.csv'), 'x,z,y\n' + ''.join(f'{i / 8},{i * 7 % 11},{i * i}\n' for i in range(60)))
+        self.succeed('init', 'csv', self.path('train.csv'), f'--output={self.path("out")}')
+        config = f'--config={self.path("out/run.textproto")}'
+        self.succeed('train', config, '--max_steps=20')
+        for value, message in (
+                ('nan', 'the field is "nan", which counts as missing, and has no default_value'),
+                ('-inf', 'want FLOAT32 of magnitude 3.4028235e\\+38 or less, got "-inf"')):
+            write(self.path('rows.csv'), f'x,z\n5.1,3.5\n{value},0.2\n')
+            done = self.call('predict', config, f'--input={self.path("rows.csv")}')
+            self.assertEqual((done.code, done.out), (65, ''), str(done))
+            self.assertRegex(done.messages[0], f'rows.csv:3: column 1 "x": {message}$')
 
 
 if __name__ == '__main__':

@@ -144,13 +144,14 @@ class ProcessesTest(ProgramTest):
     def test_a_loss_that_is_not_finite_is_told_with_its_process_and_op(self):
         path = self.path('iris', 'iris_training.csv')
         lines = read(path).decode('ascii').splitlines()
-        lines[2] = 'nan' + lines[2][lines[2].index(','):]  # record 1, which host 1 reads
+        lines[2] = '3e38' + lines[2][lines[2].index(','):]  # record 1, which host 1 reads
         write(path, '\n'.join(lines) + '\n')
-        done = self.mpi(2, *self.iris('train', 'model', '--train_batch_size=64', '--max_steps=50',
-                                      *CORES))
+        done = self.mpi(2, *self.iris(
+            'train', 'model', '--train_batch_size=64', '--max_steps=50', *CORES, '--set',
+            'transformation_func.0.transform+={ cast { feature: "SepalLength" scale: 10 } }'))
         self.assertEqual((done.code, len(done.messages)), (1, 1), str(done))
         self.assertRegex(done.messages[0], 'NaN or infinity in the loss at step [0-9]+ '
-                         r'\(core [0-9]+ of process 1\): feature "SepalLength" is NaN in row')
+                         r'\(core [0-9]+ of process 1\): feature "SepalLength" is inf in row')
 
     def test_a_run_whose_processes_are_killed_goes_on(self):
         arguments = lambda model_dir: self.iris(

@@ -70,9 +70,13 @@ def kind_of(feature):
 OWN_FORMAT = {'thousands', 'decimal', 'strip', 'missing_indicator'}
 
 
+def is_missing(text):
+    return text.strip().lower() in ('', 'nan', '-nan')
+
+
 def _number_of(text, column):
     """The number of a field of a CSV column with OWN_FORMAT."""
-    text = text or column.get('default_value')
+    text = column.get('default_value') if is_missing(text) else text
     for around in [*column.all('strip'), column.get('thousands', ' '), ' ']:
         text = text.replace(around, '')
     number = float(text.replace(column.get('decimal', '.'), '.'))
@@ -755,7 +759,9 @@ class Input:
                     [texts], dtype)
                 made[column.get('name')] = tf.ensure_shape(value, texts.shape)
                 if 'missing_indicator' in column:
-                    made[column.get('missing_indicator')] = tf.cast(tf.equal(texts, ''), tf.float32)
+                    made[column.get('missing_indicator')] = tf.ensure_shape(tf.numpy_function(
+                        lambda x: np.vectorize(lambda text: is_missing(text.decode()), otypes=['float32'])(x),
+                        [texts], tf.float32), texts.shape)
             return made
         return dataset.map(decoded)
 
