@@ -18,7 +18,7 @@ absl::Status ExportCommand(const CommandLine& command) {
   json["path"] = files.paths.front().second;
   for (const auto& [format, path] : files.paths) {
     json["formats"].push_back(format);
-    if (format != files.paths.front().first) json[format + "_path"] = path;
+    json[format + "_path"] = path;
   }
   json["signatures"] = files.signatures;
   json["global_step"] = files.global_step;

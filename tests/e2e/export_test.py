@@ -40,7 +40,10 @@ class ExportTest(ProgramTest):
 
     def test_the_result(self):
         result = self.result(self.export(BOTH))
+        self.assertEqual(list(result),
+                         ['path', 'formats', 'saved_model_path', 'onnx_path', 'signatures', 'global_step'])
         self.assertEqual(result['formats'], ['saved_model', 'onnx'])
+        self.assertEqual(result['saved_model_path'], result['path'])
         self.assertEqual(result['signatures'], ['serving_default', 'predict', 'processed'])
         self.assertEqual(result['global_step'], 5)
         self.assertRegex(result['path'], f'^{self.dir}/out/[0-9]{{10}}$')
@@ -57,6 +60,7 @@ class ExportTest(ProgramTest):
     def test_model_dir_is_where_it_goes_by_default(self):
         done = self.succeed(*self.iris('export', 'model', '--export_format=onnx'))
         self.assertRegex(self.result(done)['path'], f'^{self.dir}/model/export/onnx/[0-9]{{10}}$')
+        self.assertEqual(self.result(done)['onnx_path'], self.result(done)['path'])
         self.assertEqual(self.result(done)['signatures'], [])
 
     def test_without_an_input_to_predict_the_fields_are_those_of_the_other_inputs(self):
