@@ -137,19 +137,6 @@ void AddLogits(const HeadCall& call, const proto::LossArgs& args) {
                    column(Softmax(b, call.logits), 1));
 }
 
-// Reports a label_vocabulary that differs from the one by which the input makes ids of the label.
-void CheckNamesOfLabel(const HeadCall& call) {
-  const auto& names = call.head.classification().label_vocabulary();
-  for (const proto::Tensor& label : call.m.spec.label()) {
-    if (label.name() != call.head.classification().label() || names.empty()) continue;
-    const std::vector<std::string> used = VocabularyOfLabel(call.m.spec, label);
-    if (used.empty() || used == std::vector<std::string>(names.begin(), names.end())) continue;
-    call.Fail("label_vocabulary",
-              absl::StrCat("label_vocabulary: an earlier head has other names for the label ",
-                           Quote(label.name()), "; heads of one label need the same"));
-  }
-}
-
 void AddPredictions(const HeadCall& call) {
   ModelContext& m = call.m;
   GraphBuilder& b = m.b;
@@ -190,7 +177,7 @@ void BuildClassificationHead(ModelContext& m, const proto::Head& head, const Con
     const int64_t classes = HasOneLogit(call) ? 2 : m.b.shape(call.logits).dims[1];
     CheckVocabulary(call, args.label_vocabulary(), classes);
   }
-  CheckNamesOfLabel(call);
+  CheckNamesOfLabel(call, args.label(), args.label_vocabulary());
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());
   loss_args.set_label_smoothing(args.label_smoothing());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "models/heads.h"
 #include "models/layers/layer.h"
 #include "models/metrics.h"
 #include "models/summaries.h"
@@ -97,6 +98,18 @@ void CheckVocabulary(const HeadCall& call,
     call.Fail(
         ElementPath("label_vocabulary", i),
         absl::StrCat("the name ", Quote(names[i]), " is there already, for class ", known->second));
+  }
+}
+
+void CheckNamesOfLabel(const HeadCall& call, const std::string& label,
+                       const google::protobuf::RepeatedPtrField<std::string>& names) {
+  for (const proto::Tensor& declared : call.m.spec.label()) {
+    if (declared.name() != label || names.empty()) continue;
+    const std::vector<std::string> used = VocabularyOfLabel(call.m.spec, declared);
+    if (used.empty() || used == std::vector<std::string>(names.begin(), names.end())) continue;
+    call.Fail("label_vocabulary",
+              absl::StrCat("label_vocabulary: an earlier head has other names for the label ",
+                           Quote(label), "; heads of one label need the same"));
   }
 }
 

@@ -62,6 +62,10 @@ Value PerClass(const HeadCall& call, const std::string& field,
 void CheckVocabulary(const HeadCall& call,
                      const google::protobuf::RepeatedPtrField<std::string>& names, int64_t classes);
 
+// Reports a label_vocabulary that differs from the one by which the input makes ids of the label.
+void CheckNamesOfLabel(const HeadCall& call, const std::string& label,
+                       const google::protobuf::RepeatedPtrField<std::string>& names);
+
 // Returns a label of whole numbers as f32, 0 or 1. It is read from a table, so that the check of
 // the input finds any other label; without that check such a label becomes NaN.
 Value BinaryTargets(GraphBuilder& b, Value label);

@@ -77,9 +77,13 @@ std::vector<std::string> VocabularyOfLabel(const proto::ModelSpec& spec,
                                            const proto::Tensor& label) {
   if (label.dtype() != proto::STRING) return {};
   for (const proto::Head& head : spec.head()) {
-    const auto& names = head.classification().label_vocabulary();
-    if (head.classification().label() != label.name() || names.empty()) continue;
-    return {names.begin(), names.end()};
+    const auto of = [&](const auto& args) -> std::vector<std::string> {
+      if (args.label() != label.name()) return {};
+      return {args.label_vocabulary().begin(), args.label_vocabulary().end()};
+    };
+    std::vector<std::string> names =
+        head.has_sequence() ? of(head.sequence()) : of(head.classification());
+    if (!names.empty()) return names;
   }
   return {};
 }

@@ -30,7 +30,7 @@ void BuildSequenceHead(ModelContext& m, const proto::Head& head, const ConfigPla
 void BuildHeads(ModelContext& m);
 
 // The names of classes that the input gives for a label with dtype STRING: the label_vocabulary of
-// the first classification head that reads it. Empty if there is none.
+// the first classification or sequence head that reads it. Empty if there is none.
 std::vector<std::string> VocabularyOfLabel(const proto::ModelSpec& spec,
                                            const proto::Tensor& label);
 

@@ -1,7 +1,8 @@
 // sequence: logits (N, T, C), C > 1; label (N, T), class ids. Loss: sparse softmax cross entropy at
-// every position. Predictions: class_ids s64 (N, T), probabilities and logits (N, T, C). Metrics:
-// accuracy; average_loss, the weighted mean of the loss; perplexity = exp(l) and bits_per_character
-// = l / ln 2, where l is that mean without label_smoothing.
+// every position. Predictions: class_ids s64 (N, T), classes (their names, if there are any),
+// probabilities and logits (N, T, C). Metrics: accuracy; average_loss, the weighted mean of the
+// loss; perplexity = exp(l) and bits_per_character = l / ln 2, where l is that mean without
+// label_smoothing.
 #include <cmath>
 #include <numbers>
 
@@ -46,6 +47,9 @@ void BuildSequenceHead(ModelContext& m, const proto::Head& head, const ConfigPla
   const WantedLogits want = {.rank = 3,
                              .text = "f32[N,T,C], one value for each class at each position"};
   if (!CheckLogits(call, args.logits(), want, "softmax")) return;
+  const auto& names = args.label_vocabulary();
+  if (call.logits.valid()) CheckVocabulary(call, names, m.b.shape(call.logits).dims[2]);
+  CheckNamesOfLabel(call, args.label(), names);
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());
   loss_args.set_label_smoothing(args.label_smoothing());
@@ -55,7 +59,12 @@ void BuildSequenceHead(ModelContext& m, const proto::Head& head, const ConfigPla
   }
   if (!m.purpose.has_predictions() || !call.logits.valid()) return;
   ScopedName scope(m.b, "predictions");
-  m.AddPrediction(place, call.Key("class_ids"), ArgMax(m.b, call.logits, 2, DType::kS64));
+  const Value ids = ArgMax(m.b, call.logits, 2, DType::kS64);
+  m.AddPrediction(place, call.Key("class_ids"), ids);
+  if (!names.empty()) {
+    m.AddPrediction(place, call.Key("classes"), ids);
+    m.class_names[call.Key("classes")] = {names.begin(), names.end()};
+  }
   m.AddPrediction(place, call.Key("probabilities"), Softmax(m.b, call.logits, "probabilities"));
   m.AddPrediction(place, call.Key("logits"), call.logits);
 }

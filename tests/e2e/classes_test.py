@@ -97,6 +97,38 @@ class ClassesTest(ProgramTest):
         exported = self.result(self.succeed(*self.iris('export', 'model', *one)))
         self.assertIn(b'red', read(f'{exported["path"]}/saved_model.pb'))
 
+    def test_positions_of_a_sequence(self):
+        """A class of each word: labels of names, and names of what is predicted."""
+        words, kinds = ('the', 'cat', 'sees', 'a', 'dog'), ('article', 'noun', 'verb', 'article', 'noun')
+        rows = [[0, 1, 2], [3, 4, 2], [0, 4, 2], [4, 2, 1], [1, 2, 3], [3, 1, 2], [0, 2, 0], [2, 4, 1]]
+        texts = lambda names: ', '.join(f'"{names[i]}"' for row in rows for i in row)
+        source = f"""source {{ from_tensor_slices {{
+          feature {{ name: "x" bytes {{ shape: 3 value: [{texts(words)}] }} }}
+          feature {{ name: "y" bytes {{ shape: 3 value: [{texts(kinds)}] }} }} }} }}
+          transform {{ lookup {{ feature: "x" vocabulary_list: {json.dumps(words)} }} }}
+          transform {{ cast {{ feature: "x" dtype: INT32 }} }}"""
+        write(self.path('run.textproto'), f"""
+            model_dir: "tagger" train_batch_size: 8 eval_batch_size: 8 predict_batch_size: 8
+            train {{ input {{ {source} }} }} evaluate {{ input {{ {source} }} }} predict {{ input {{ {source} }} }}
+            model {{
+              feature {{ name: "x" dtype: INT32 shape: 3 }}
+              label {{ name: "y" dtype: STRING shape: 3 }}
+              layer {{ input: "x" embedding {{ input_dim: 5 output_dim: 4 }} }}
+              layer {{ name: "logits" dense {{ units: 3 }} }}
+              head {{ sequence {{ logits: "logits" label: "y" label_vocabulary: ["article", "noun", "verb"] }} }}
+              optimizer {{ adam {{}} learning_rate {{ constant: 0.1 }} }}
+            }}""")
+        config = f'--config={self.path("run.textproto")}'
+        self.succeed('train', config, '--max_steps=100')
+        self.assertEqual(self.result(self.succeed('evaluate', config))['accuracy'], 1)
+        predicted = [json.loads(line) for line in self.succeed('predict', config).out.splitlines()]
+        self.assertEqual(list(predicted[0]), ['class_ids', 'classes', 'probabilities', 'logits'])
+        self.assertEqual([row['classes'] for row in predicted], [[kinds[i] for i in row] for row in rows])
+        self.assertEqual(predicted[0]['class_ids'], [0, 1, 2])
+        exported = self.result(self.succeed('export', config, '--export_format=saved_model,onnx'))
+        for path in (f'{exported["path"]}/saved_model.pb', f'{exported["onnx_path"]}/model.onnx'):
+            self.assertIn(b'article', read(path))
+
     def test_ids_may_have_names(self):
         self.succeed(*self.iris('train', 'model', '--max_steps=20', *VOCABULARY))
         row = json.loads(self.succeed(*self.iris('predict', 'model', *VOCABULARY,

@@ -131,6 +131,15 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
        "model.textproto:9:71: head 0: class_weight: got 2 values, want 3, one for each class\n"
        "model.textproto:9:93: head 0: pos_weight is for one logit; with a logit for each class use "
        "class_weight"},
+      {"names of classes of a sequence", R"(feature { name: "x" shape: [4, 2] }
+label { name: "y" dtype: STRING shape: 4 }
+layer { name: "z" dense { units: 2 } input: "x" }
+head { sequence { logits: "z" label: "y" label_vocabulary: ["a", "b", "c"] } }
+head { name: "b" sequence { logits: "z" label: "y" label_vocabulary: ["b", "a"] } })",
+       "model.textproto:4:42: head 0: label_vocabulary: got 3 names, want 2, one for each class of "
+       "the logits\n"
+       "model.textproto:5:52: head 1 \"b\": label_vocabulary: an earlier head has other names for "
+       "the label \"y\"; heads of one label need the same"},
       {"names of classes that cannot be", IrisWith(8, R"(head { classification {
   logits: "logits" label: "Species" label_vocabulary: ["a", "", "\377"] } })"),
        "model.textproto:9:37: head 0: label_vocabulary: want a name in UTF-8, got \"\"\n"
