@@ -136,6 +136,8 @@ std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
   if (!errors.empty()) return std::nullopt;
   term.weights =
       WeightsLike(m, call.place, FieldPath(call.kind, "weights"), args.weights(), term.elements);
+  const Tensor* const weights = m.tensors.Find("", args.weights());
+  if (weights != nullptr && weights->known()) m.b.MarkWeights(weights->value);
   term.weights = MaskedWeights(m.b, term.weights, call.mask, term.elements);
   m.losses.push_back(term);
   if (training_weights.valid() && m.purpose.train) {

@@ -52,6 +52,7 @@ struct Node {
 struct InfeedSlot {
   std::string name;
   Shape shape;  // one replica's share: the leading dimension is the batch size of a replica
+  bool is_weight = false;  // the weights of a loss, which must be finite and >= 0
 };
 
 // How a new variable is filled. Element i is drawn from stream StreamOf(variable name).
@@ -135,6 +136,7 @@ class Graph {
   // Notes that the node also computes what nodes of these origins computed.
   void AddOrigins(int node, const Origins& origins);
   int AddInfeed(InfeedSlot slot);
+  void SetIsWeight(int slot) { infeed_[slot].is_weight = true; }
   int AddVariable(Variable variable);
   void SetPerCore(int variable) { variables_[variable].per_core = true; }
   void AddOutput(std::string name, Value value, int64_t period = 1);

@@ -76,4 +76,10 @@ Value GraphBuilder::AddInfeed(const std::string& name, const Shape& shape) {
   return *value;
 }
 
+void GraphBuilder::MarkWeights(Value value) {
+  if (!status_.ok() || !value.valid()) return;
+  const Node& node = graph_.node(value);
+  if (node.op == &InfeedOp()) graph_.SetIsWeight(static_cast<int>(node.attrs.Int("slot")));
+}
+
 }  // namespace tpurun

@@ -39,6 +39,8 @@ class GraphBuilder {
   void Update(int variable, Value value);
   // Adds an infeed slot and returns the node that reads it.
   Value AddInfeed(const std::string& name, const Shape& shape);
+  // The slot of the value, if it has one, feeds weights: InfeedSlot::is_weight.
+  void MarkWeights(Value value);
   void AddOutput(const std::string& name, Value value, int64_t period = 1) {
     graph_.AddOutput(name, value, period);
   }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/memory.h"
@@ -49,6 +51,22 @@ absl::Status CheckRingFits(int64_t entry_bytes, const InfeedOptions& options) {
 }
 
 int64_t RowBytes(const Shape& shape) { return shape.bytes() / std::max<int64_t>(shape.dims[0], 1); }
+
+// Element i of numbers of that type.
+double NumberAt(DType dtype, const std::byte* values, int64_t i) {
+  switch (dtype) {
+    case DType::kF32:
+      return reinterpret_cast<const float*>(values)[i];
+    case DType::kBF16:
+      return FromBFloat16Bits(reinterpret_cast<const uint16_t*>(values)[i]);
+    case DType::kS32:
+      return reinterpret_cast<const int32_t*>(values)[i];
+    case DType::kS64:
+      return static_cast<double>(reinterpret_cast<const int64_t*>(values)[i]);
+    default:
+      return 0;  // of no sign
+  }
+}
 
 // Returns the infeed slot that has the same elements as `value`, or -1 if `value` is computed.
 int SlotBehind(const Graph& graph, Value value) {
@@ -107,18 +125,21 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
     fed[slot] = true;
     const Shape& shape = slots[slot].shape;
     infeed->feeds_.push_back({slot, RowBytes(shape)});
+    const std::string title =
+        absl::StrCat(feature.is_label ? "label" : "feature", " ", Quote(feature.name));
+    if (slots[slot].is_weight) {
+      infeed->weights_.push_back({title, slot, shape.dtype, shape.row_elements()});
+    }
     const auto classes = infeed->options_.classes.find(feature.name);
     if (classes == infeed->options_.classes.end()) continue;
     if (feature.num_ids > classes->second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          feature.is_label ? "label " : "feature ", Quote(feature.name), " of the input has ",
-          feature.num_ids, " different ids, and the model takes ", classes->second,
-          "; make the model's input_dim, depth and units that count them ", feature.num_ids));
+          title, " of the input has ", feature.num_ids, " different ids, and the model takes ",
+          classes->second, "; make the model's input_dim, depth and units that count them ",
+          feature.num_ids));
     }
-    infeed->class_ids_.push_back(
-        {absl::StrCat(feature.is_label ? "label" : "feature", " ", Quote(feature.name)),
-         feature.is_label ? "a class" : "an id", slot, shape.dtype, shape.row_elements(),
-         classes->second});
+    infeed->class_ids_.push_back({title, feature.is_label ? "a class" : "an id", slot, shape.dtype,
+                                  shape.row_elements(), classes->second});
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (fed[slot] || infeed->options_.unread.count(slots[slot].name) > 0) continue;
@@ -223,6 +244,7 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   if (rows == 0 || (rows < options_.batch_size && !options_.pad)) return false;
   const int64_t own_rows = options_.rows.CountIn(rows);
   RETURN_IF_ERROR(CheckClasses(entry, own_rows));
+  RETURN_IF_ERROR(CheckWeights(entry, own_rows));
   source_after_ = batch + 1;
   RememberPosition(batch + 1);
   if (!options_.pad) return true;
@@ -255,6 +277,21 @@ absl::Status Infeed::CheckClasses(const std::byte* entry, int64_t rows) const {
       return absl::DataLossError(
           absl::StrCat(source_->Where(options_.rows.begin + i / ids.row_elements), ": ", ids.title,
                        " is ", id, ", want ", ids.noun, " in [0, ", ids.classes, ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Infeed::CheckWeights(const std::byte* entry, int64_t rows) const {
+  for (const Weights& weights : weights_) {
+    const std::byte* const values = entry + layout_.offsets[weights.slot];
+    for (int64_t i = 0; i < rows * weights.row_elements; ++i) {
+      const double weight = NumberAt(weights.dtype, values, i);
+      if (weight >= 0 && std::isfinite(weight)) continue;
+      return absl::DataLossError(
+          absl::StrCat(source_->Where(options_.rows.begin + i / weights.row_elements), ": ",
+                       weights.title, " is ", ShortestText(static_cast<float>(weight)),
+                       ", want a weight that is finite and >= 0"));
     }
   }
   return absl::OkStatus();

@@ -42,7 +42,7 @@ struct InfeedOptions {
   std::function<std::string(int64_t batches)> ended_message;
   int64_t prefetch = 0;  // batches prepared ahead, in addition to the queue of every infeed
   // ClassesOf the graph. A row with a value outside its range ends the input with DataLoss, and its
-  // batch does not reach the device.
+  // batch does not reach the device. The same for a weight that is not finite or below 0.
   std::map<std::string, int64_t> classes;
   // Names of slots that need no feature, because the program does not read them.
   std::set<std::string> unread = {};
@@ -124,6 +124,12 @@ class Infeed {
     int64_t row_elements;
     int64_t classes;
   };
+  struct Weights {
+    std::string title;  // `feature "weight"`
+    int slot;
+    DType dtype;
+    int64_t row_elements;
+  };
   struct Mark {
     int64_t batches;  // the position is the one after that many batches
     std::string position;
@@ -142,6 +148,7 @@ class Infeed {
   // DataLoss for the first of the entry's `rows` rows with a value outside its range. source_mutex_
   // must be held.
   absl::Status CheckClasses(const std::byte* entry, int64_t rows) const;
+  absl::Status CheckWeights(const std::byte* entry, int64_t rows) const;
   void PadRows(std::byte* entry, int64_t rows) const;
   // Copies the rows of the first replica to all others.
   void Broadcast(std::byte* entry) const;
@@ -158,6 +165,7 @@ class Infeed {
   const int num_replicas_;
   std::vector<Feed> feeds_;  // in the order of the source's features
   std::vector<ClassIds> class_ids_;
+  std::vector<Weights> weights_;
   int weight_slot_ = -1;
   EntryRing ring_;
   const int64_t block_;

@@ -1,5 +1,6 @@
 """Heads of one kind have names; logits that are probabilities already are warned of."""
 import json
+import re
 import unittest
 
 from program import ProgramTest, read, write
@@ -95,6 +96,25 @@ class HeadsTest(ProgramTest):
                                       'model.layer.logits.dense.units=1'))
         self.assertEqual(done.code, 65, str(done))
         self.assertRegex(done.err, 'label "Species" is 2, want a class in \\[0, 2\\)')
+
+    def test_weights_that_are_none(self):
+        weights = ('--set', 'model.head.0.classification.weights=PetalWidth')
+        path = self.path('iris/iris_training.csv')
+        lines = read(path).decode().splitlines()
+        fields = lines[40].split(',')
+        self.succeed(*self.iris('train', 'model', '--max_steps=5', *weights))
+        for value, shown in (('-0.5', '-0.5'), ('-3', '-3')):
+            lines[40] = ','.join([*fields[:3], value, fields[4]])
+            write(path, '\n'.join(lines) + '\n')
+            done = self.call(*self.iris('train', 'other', '--max_steps=5', *weights))
+            self.assertEqual((done.code, done.out, len(done.messages)), (65, '', 1), str(done))
+            self.assertRegex(done.messages[0], f'iris_training.csv:41: feature "PetalWidth" is {re.escape(shown)},'
+                                               ' want a weight that is finite and >= 0$')
+        done = self.call(*self.iris('evaluate', 'model', *weights, f'--input={path}'))
+        self.assertEqual((done.code, done.out), (65, ''), str(done))
+        # What predicts has no loss.
+        self.succeed(*self.iris('predict', 'model', *weights))
+        self.succeed(*self.iris('train', 'unweighted', '--max_steps=5'))
 
     def test_a_binary_head_over_a_sigmoid_warns(self):
         done = self.succeed(*self.iris('summary', 'model', '--set', 'model.layer.logits.dense.units=1',

@@ -342,6 +342,45 @@ TEST(InfeedTest, IdsOfRowsOfEachExampleAreFewerThanItHas) {
             (std::map<std::string, int64_t>{{"of_example", 5}, {"of_table", 4}}));
 }
 
+TEST(InfeedTest, WeightsAreFiniteAndNotNegative) {
+  GraphBuilder b(Graph("weights", 1));
+  const Value x = b.AddInfeed("x", {DType::kF32, {2}});
+  b.MarkWeights(Neg(b, x));  // what is computed is not known here
+  EXPECT_FALSE(b.graph().infeed()[0].is_weight);
+  b.MarkWeights(x);
+  EXPECT_TRUE(b.graph().infeed()[0].is_weight);
+  const auto error_of = [](float weight) {
+    class Weights : public BatchSource {
+     public:
+      explicit Weights(float weight) : weight_(weight) {}
+      absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+        const float weights[] = {0, weight_};
+        std::memcpy(buffers[0], weights, sizeof weights);
+        return 2;
+      }
+      std::string Position() const override { return ""; }
+      absl::Status Restore(const std::string&) override { return absl::OkStatus(); }
+      std::string Where(int64_t row) const override { return absl::StrCat("row ", row); }
+
+     private:
+      const float weight_;
+    };
+    auto infeed = Infeed::Create({{.name = "x", .shape = {DType::kF32, {}}}},
+                                 std::make_unique<Weights>(weight),
+                                 {.infeed = {{"x", {DType::kF32, {2}}, /*is_weight=*/true}}},
+                                 {.batch_size = 2, .num_batches = 1});
+    EXPECT_TRUE(infeed.ok()) << infeed.status();
+    (*infeed)->Start();
+    return std::string(Take(**infeed).status().message());
+  };
+  EXPECT_EQ(error_of(0.5f), "");
+  const std::string want = ", want a weight that is finite and >= 0";
+  EXPECT_EQ(error_of(-0.5f), "row 1: feature \"x\" is -0.5" + want);
+  EXPECT_EQ(error_of(std::numeric_limits<float>::quiet_NaN()),
+            "row 1: feature \"x\" is nan" + want);
+  EXPECT_EQ(error_of(std::numeric_limits<float>::infinity()), "row 1: feature \"x\" is inf" + want);
+}
+
 TEST(InfeedTest, StoppingWakesAFullRing) {
   const InfeedPtr infeed = MakeInfeed({});
   while (infeed->ring().committed() < infeed->ring().capacity()) std::this_thread::yield();
