@@ -69,6 +69,8 @@ bool CheckLabel(const HeadCall& call) {
   return fits;
 }
 
+bool IsZero(float weight) { return weight == 0; }
+
 // Returns the weights of the rows by their classes, f32[N]; an invalid Value without class_weight.
 Value ClassWeights(const HeadCall& call, int64_t classes) {
   GraphBuilder& b = call.m.b;
@@ -76,6 +78,12 @@ Value ClassWeights(const HeadCall& call, int64_t classes) {
   if (!weights.empty() && weights.size() != classes) {
     call.Fail("class_weight", absl::StrCat("class_weight: got ", weights.size(), " values, want ",
                                            classes, ", one for each class"));
+    return {};
+  }
+  if (!weights.empty() && std::all_of(weights.begin(), weights.end(), IsZero)) {
+    call.Fail(
+        "class_weight",
+        "class_weight: got 0 for every class, so that nothing would be trained; want one > 0");
     return {};
   }
   if (weights.empty() || !call.label.valid() || !call.m.purpose.train) return {};

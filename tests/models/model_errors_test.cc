@@ -131,6 +131,11 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
        "model.textproto:9:71: head 0: class_weight: got 2 values, want 3, one for each class\n"
        "model.textproto:9:93: head 0: pos_weight is for one logit; with a logit for each class use "
        "class_weight"},
+      {"weights of classes that are all 0", IrisWith(8, R"(head { classification {
+  logits: "logits" label: "Species" class_weight: [0, 0, 0] } })"),
+       "model.textproto:9:37: head 0: class_weight: got 0 for every class, so that nothing would "
+       "be "
+       "trained; want one > 0"},
       {"names of classes of a sequence", R"(feature { name: "x" shape: [4, 2] }
 label { name: "y" dtype: STRING shape: 4 }
 layer { name: "z" dense { units: 2 } input: "x" }
