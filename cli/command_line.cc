@@ -403,9 +403,15 @@ absl::StatusOr<CommandLine> ParseCommandLine(std::span<const std::string> argume
   const int count = static_cast<int>(command.arguments_.size());
   if (count > verb.max_arguments) {
     const std::string& stray = command.arguments_[verb.max_arguments];
+    const bool reads_files = std::any_of(verb.flags.begin(), verb.flags.end(),
+                                         [](const Flag& flag) { return flag.name == "input"; });
+    const bool names_input =
+        reads_files && (command.Has("config") || command.Has("model_dir")) && FileExists(stray);
     return absl::InvalidArgumentError(
         absl::StrCat("stray word ", Quote(stray), " after ", verb.name,
-                     verb.takes_config ? ", want flags such as --config=FILE" : "",
+                     names_input         ? absl::StrCat("; rows of other files: --input=", stray)
+                     : verb.takes_config ? ", want flags such as --config=FILE"
+                                         : "",
                      "; see tpurun help ", verb.name));
   }
   if (count < verb.min_arguments) {

@@ -177,7 +177,7 @@ std::span<const Verb> Verbs() {
                   .type = Flag::Type::kPaths,
                   .value_name = "FILE,...|-",
                   .help = "all rows of these files, or of standard input, parsed as predict's own "
-                          "input; image files or folders of them, if its records have such files"},
+                          "input; also images"},
                  {.name = "max_wait_ms",
                   .type = Flag::Type::kInt,
                   .value_name = "N",

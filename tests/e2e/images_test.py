@@ -403,6 +403,10 @@ class ImagesTest(ProgramTest):
         self.assertEqual((done.code, done.out, len(done.messages)), (2, '', 1), str(done))
         self.assertRegex(done.messages[0], r'--input: .*cats/0\.jpg: want TFRecord files, which have labels too; tpurun '
                                            'convert images makes them$')
+        done = self.call('predict', config, names[0], names[1])
+        self.assertEqual((done.code, done.out, len(done.messages)), (2, '', 1), str(done))
+        self.assertIn(f'stray word "{names[0]}" after predict; rows of other files: --input={names[0]}; see ',
+                      done.messages[0])
         os.makedirs(self.path('none'))
         done = self.call('predict', config, f'--input={self.path("none")}')
         self.assertEqual((done.code, done.out), (2, ''), str(done))
