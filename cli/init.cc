@@ -12,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/init_kinds.h"
+#include "cli/init_lines.h"
 #include "cli/init_plan.h"
 #include "cli/init_text.h"
 #include "cli/json.h"
@@ -199,7 +198,7 @@ absl::StatusOr<InitArgs> ReadArgs(const CommandLine& command, const InitKind& ki
 absl::StatusOr<InitPlan> PlanSplit(const InitKind& kind, const InitArgs& args) {
   if (!args.eval_files.empty()) return kind.plan(args, kNoShards);
   ASSIGN_OR_RETURN(InitPlan plan, kind.plan(args, kInitShards));
-  if (plan.warnings.empty()) return plan;
+  if (plan.warnings.empty() || plan.shards == kNoShards) return plan;
   absl::StatusOr<InitPlan> other = kind.plan(args, kOtherInitShards);
   return other.ok() && other->warnings.size() < plan.warnings.size() ? *std::move(other) : plan;
 }
@@ -320,15 +319,6 @@ class InitFolder {
 };
 
 // ---- what is said
-
-// One word of a command line.
-std::string ShellWord(const std::string& text) {
-  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_isalnum(c) ||
-           std::string_view("_./-+=:,@%").find(c) != std::string_view::npos;
-  });
-  return plain ? text : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
-}
 
 Json ResultJson(const InitPlan& plan, const std::string& config, const std::string& command) {
   Json features = Json::array(), left_out = Json::array();

@@ -1,7 +1,12 @@
 #include "cli/init_lines.h"
 
+#include <algorithm>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/text.h"
 
@@ -51,6 +56,14 @@ void Lines::AddList(size_t indent, const std::string& head, const std::vector<st
     absl::StrAppend(&line, line.empty() ? "" : " ", item);
   }
   absl::StrAppend(&text_, blanks, "  ", line, "\n", blanks, "]", tail, "\n");
+}
+
+std::string ShellWord(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isalnum(c) ||
+           std::string_view("_./-+=:,@%").find(c) != std::string_view::npos;
+  });
+  return plain ? text : absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
 std::vector<std::string> QuoteAll(const std::vector<std::string>& texts) {

@@ -11,6 +11,9 @@
 
 namespace tpurun {
 
+// One word of a command line.
+std::string ShellWord(const std::string& text);
+
 inline constexpr size_t kInitColumns = 100;  // of a line
 
 // The lines of a text file, of at most kInitColumns characters where words allow it.

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/init_features.h"
 #include "cli/init_plan.h"
+#include "cli/init_times.h"
 #include "data/csv.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -102,6 +103,7 @@ class TablePlanner {
     is_series_ = true;
     plan_.examples = table_.rows;  // for the columns; then the windows
     RETURN_IF_ERROR(FindColumns());
+    ASSIGN_OR_RETURN(plan_.warnings, CheckTimes(table_, ignored_));
     plan_.na_values = FindNaValues(columns_);
     plan_.features.resize(columns_.size());
     for (size_t i = 0; i < plan_.features.size(); ++i) {
@@ -203,7 +205,7 @@ class TablePlanner {
       }
       if (feature.has_default) {
         return absl::DataLossError(absl::StrCat("label ", Quote(title), ": ", feature.comment,
-                                                "; leave such rows out of the file"));
+                                                "; fill them in: rows left out would be gaps"));
       }
       PlannedFeature label;
       label.kind = Kind::kLabel;

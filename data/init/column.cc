@@ -31,6 +31,7 @@ void InspectedColumn::AddNumber(double value, bool is_integer, std::string_view 
   if (!is_integer) integers_ = false;
   if (value != std::floor(value)) whole_ = false;
   if (!is_integer || (all_.count > 0 && value != last_ + 1)) counts_up_ = false;
+  if (all_.count > 0 && value >= last_) falls_ = false;
   last_ = value;
   all_.Add(value);
   if (!held_out) train_.Add(value);

@@ -76,6 +76,8 @@ class InspectedColumn {
   bool whole() const { return whole_; }
   // True if the column numbers the examples: each value is one more than the value before.
   bool counts_up() const { return counts_up_ && texts_ == 0 && empty_ == 0; }
+  // True if each value is a number that is less than the one before.
+  bool falls() const { return falls_ && all_.count > 1 && texts_ == 0 && empty_ == 0; }
   const std::string& first_missing() const { return first_missing_; }
   const std::string& first_text() const { return first_text_; }
   // The place and the text of the first value that is too large for a float.
@@ -100,6 +102,7 @@ class InspectedColumn {
   bool whole_ = true;
   bool counts_up_ = true;
   bool only_digits_ = true;
+  bool falls_ = true;
   double last_ = 0;
   std::string first_missing_, first_text_, first_code_;
   std::pair<std::string, std::string> first_overflow_;

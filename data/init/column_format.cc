@@ -233,17 +233,24 @@ std::string FormatValue(double value, const ColumnFormat& format) {
   return absl::FormatTime(format.time_format, time, absl::UTCTimeZone());
 }
 
-void AddFormattedText(std::string_view field, bool held_out, const std::string& where,
-                      FormattedColumn* column) {
+std::optional<double> AddFormattedText(std::string_view field, bool held_out,
+                                       const std::string& where, FormattedColumn* column) {
   const auto place = [&where] { return where; };
-  if (field.empty()) return column->values.AddMissing(place);
+  if (field.empty()) {
+    column->values.AddMissing(place);
+    return std::nullopt;
+  }
   const std::optional<double> value = FormattedValue(field, column->format);
-  if (!value.has_value()) return column->values.AddText(field, held_out, place);
+  if (!value.has_value()) {
+    column->values.AddText(field, held_out, place);
+    return std::nullopt;
+  }
   const bool is_time = column->format.is_time();
   column->values.AddNumber(*value, *value == std::floor(*value) && !is_time, field, held_out);
-  if (!is_time) return;
+  if (!is_time) return value;
   const double hour = std::floor((*value - std::floor(*value)) * 24 + 1e-9);
   column->hours |= uint32_t{1} << static_cast<int>(std::min(hour, 23.0));
+  return value;
 }
 
 }  // namespace tpurun

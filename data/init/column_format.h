@@ -63,9 +63,9 @@ struct FormattedColumn {
 };
 
 // Adds a field to the values of the column: one that is not of the format as a text. `where` is its
-// place.
-void AddFormattedText(std::string_view field, bool held_out, const std::string& where,
-                      FormattedColumn* column);
+// place. Returns its FormattedValue.
+std::optional<double> AddFormattedText(std::string_view field, bool held_out,
+                                       const std::string& where, FormattedColumn* column);
 
 }  // namespace tpurun
 

@@ -144,7 +144,7 @@ bool IsHeader(const Rows& rows) {
 
 class TableInspector {
  public:
-  // Rows from `first_held_out` on are held out, whatever the shards are.
+  // Rows from `first_held_out` on are held out, whatever the shards are: those of a series.
   explicit TableInspector(int64_t shards, std::optional<char> delimiter,
                           int64_t first_held_out = std::numeric_limits<int64_t>::max())
       : delimiter_(delimiter), first_held_out_(first_held_out) {
@@ -322,6 +322,8 @@ class TableInspector {
     BoundValueCounts(columns);
   }
 
+  bool is_series() const { return first_held_out_ != std::numeric_limits<int64_t>::max(); }
+
   bool IsHeldOutRow(int64_t row) const {
     return holds_out_ || row >= first_held_out_ || IsHeldOut(row, table_.shards);
   }
@@ -331,7 +333,9 @@ class TableInspector {
     const bool held_out = IsHeldOutRow(row_++);
     const auto field = [&](size_t i) { return rows.fields()[places.empty() ? i : places[i]]; };
     for (auto& [i, column] : table_.formatted) {
-      AddFormattedText(field(i), held_out, rows.Where(), &column);
+      const std::string where = rows.Where();
+      const std::optional<double> value = AddFormattedText(field(i), held_out, where, &column);
+      if (is_series() && column.format.is_time()) table_.times[i].Add(value, field(i), where);
     }
     for (auto& [i, words] : table_.texts) {
       if (!field(i).empty()) words.Add(field(i), held_out);

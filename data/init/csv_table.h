@@ -15,6 +15,7 @@
 #include "data/init/column.h"
 #include "data/init/column_format.h"
 #include "data/init/text_words.h"
+#include "data/init/time_steps.h"
 
 namespace tpurun {
 
@@ -52,6 +53,8 @@ struct InspectedTable {
   std::map<size_t, TextWords> texts;
   // The same for arrays. Nothing else is known of their columns.
   std::map<size_t, InspectedArray> arrays;
+  // Of a series: the same for the times.
+  std::map<size_t, TimeSteps> times;
 };
 
 // Chooses the columns of a table whose words are counted, when all else is known of it.

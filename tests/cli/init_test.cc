@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -26,6 +28,7 @@
 #include "data/init/examples.h"
 #include "data/init/json_table.h"
 #include "data/init/text_words.h"
+#include "data/init/time_steps.h"
 #include "google/protobuf/text_format.h"
 #include "models/model_builder.h"
 #include "proto/example.pb.h"
@@ -54,6 +57,7 @@ class InitTest : public ::testing::Test {
     RETURN_IF_ERROR(table.status());
     if (kind != "series") return PlanTable(*table, options);
     return PlanSeries(*table, {.labels = absl::StrSplit(options.label, ',', absl::SkipEmpty()),
+                               .ignore = options.ignore,
                                .window = 3,
                                .horizon = 2,
                                .model = PlannedSeries::Model::kLstm});
@@ -307,6 +311,144 @@ TEST_F(InitTest, ASeriesLeavesOutWhatCountsItsRows) {
   EXPECT_EQ(plan->features[1].kind, PlannedFeature::Kind::kLeftOut);
   EXPECT_EQ(plan->features[1].comment, "nearly every example has another text (100 in 100)");
   EXPECT_EQ(plan->features[2].kind, PlannedFeature::Kind::kNumber);
+}
+
+// A table of times in the column "day", a row each.
+std::string RowsAt(const std::vector<std::string>& times) {
+  std::string text = "day,v\n";
+  for (size_t i = 0; i < times.size(); ++i) absl::StrAppend(&text, times[i], ",", i * i % 7, "\n");
+  return text;
+}
+
+// Days since 1970-01-01 as a date.
+std::string Date(int day) { return FormatValue(day, {.time_format = "%Y-%m-%d"}); }
+
+// 2024-01-01, a Monday.
+constexpr int kMonday = 19723;
+
+std::vector<std::string> Dates(int rows, const std::function<int(int row)>& day) {
+  std::vector<std::string> dates;
+  for (int row = 0; row < rows; ++row) dates.push_back(Date(kMonday + day(row)));
+  return dates;
+}
+
+TEST_F(InitTest, ASeriesWithTheNewestRowsFirstIsRefused) {
+  EXPECT_EQ(
+      PlanCsv(RowsAt(Dates(40, [](int row) { return -row; })), {}, "series").status().message(),
+      "column \"day\": got \"2023-12-31\" at data:3 after \"2024-01-01\" at data:2, want rows "
+      "in the order of time, the oldest first; all rows are the other way round: (head -n 1 "
+      "data; tail -n +2 data | tac) >sorted.csv turns them; --ignore=day takes them as they "
+      "come");
+}
+
+// Two series, one below the other.
+TEST_F(InitTest, ASeriesWhoseTimesFallIsRefused) {
+  const std::string text = RowsAt(Dates(40, [](int row) { return row % 20; }));
+  EXPECT_EQ(
+      PlanCsv(text, {}, "series").status().message(),
+      "column \"day\": got \"2024-01-01\" at data:22 after \"2024-01-20\" at data:21, want rows "
+      "in the order of time, the oldest first; 1 of 40 rows is earlier than the row before; sort "
+      "them: "
+      "(head -n 1 data; tail -n +2 data | LC_ALL=C sort -s -t, -k1,1) >sorted.csv, or divide "
+      "several series into a file each; --ignore=day takes them as they come");
+  EXPECT_TRUE(PlanCsv(text, {.ignore = {"day"}}, "series").ok());
+}
+
+// Another column of times is in order.
+TEST_F(InitTest, TheTimesOfASeriesAreThoseThatRise) {
+  std::string text = "made,day,v\n";
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&text, Date(kMonday - i % 9), ",", Date(kMonday + i), ",", i * i % 7, "\n");
+  }
+  const absl::StatusOr<InitPlan> plan = PlanCsv(text, {}, "series");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->warnings, testing::IsEmpty());
+}
+
+TEST_F(InitTest, GapsAndRepeatedTimesOfASeriesAreTold) {
+  // A row is missing after the 10th, 4 rows after the 20th; the 31st has the time of the 30th.
+  const absl::StatusOr<InitPlan> plan = PlanCsv(
+      RowsAt(Dates(40, [](int row) { return row + (row >= 10) + 4 * (row >= 20) - (row >= 30); })),
+      {}, "series");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(
+      plan->warnings,
+      testing::ElementsAre(
+          "column \"day\": 1 row has the time of the row before, the first at data:32: "
+          "\"2024-02-04\"; several series, such as those of several places, need a file each",
+          "column \"day\": 2 gaps between rows 1 day apart, the largest of 5 days, from "
+          "\"2024-01-21\" to \"2024-01-26\" at data:22; a window counts rows, whatever their times "
+          "are: put the missing rows in"));
+}
+
+TEST_F(InitTest, RowsThatAreNeverEquallyFarApart) {
+  const absl::StatusOr<InitPlan> plan =
+      PlanCsv(RowsAt(Dates(40, [](int row) { return row * row; })), {}, "series");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->warnings,
+              testing::ElementsAre(testing::StartsWith(
+                  "column \"day\": the rows are not equally far apart: 39 days in the median, at "
+                  "most 77 days, from")));
+}
+
+TEST_F(InitTest, NumbersThatFallMayBeTimes) {
+  std::string text = "year,v\n";
+  for (int i = 0; i < 40; ++i) absl::StrAppend(&text, 2020 - i, ",", i * i % 7, "\n");
+  const absl::StatusOr<InitPlan> plan = PlanCsv(text, {}, "series");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(plan->warnings,
+              testing::ElementsAre("column \"year\" falls from row to row: if it is the time, turn "
+                                   "the rows by tac, to have the oldest first"));
+}
+
+TimeGaps GapsOf(const std::vector<double>& days) {
+  TimeSteps steps;
+  for (const double day : days) steps.Add(day, "", "");
+  return steps.FindGaps();
+}
+
+TEST(TimeStepsTest, MonthsAndYearsHaveNoGaps) {
+  // 2024-01-01 and the first days of the months until 2025-03-01; of the years 2020 to 2025.
+  EXPECT_EQ(GapsOf({19723, 19754, 19783, 19814, 19844, 19875, 19905, 19936, 19967, 19997, 20028,
+                    20058, 20089, 20120, 20148})
+                .count,
+            0);
+  EXPECT_EQ(GapsOf({18262, 18628, 18993, 19358, 19723, 20089}).count, 0);
+}
+
+TEST(TimeStepsTest, WeekendsAreNoGapsWhereNoRowIsOfOne) {
+  std::vector<double> days;
+  for (int day = kMonday; day < kMonday + 70; ++day) {
+    if ((day - kMonday) % 7 < 5) days.push_back(day);
+  }
+  EXPECT_EQ(GapsOf(days).count, 0);
+  days.erase(days.begin() + 10);  // a Monday
+  const TimeGaps holiday = GapsOf(days);
+  EXPECT_EQ(holiday.count, 1);
+  EXPECT_EQ(holiday.largest.days, 4);
+  EXPECT_TRUE(holiday.skips_weekends);
+  // Hours of every day but Saturdays and Sundays.
+  std::vector<double> hours;
+  for (const double day : days) {
+    for (int hour = 0; hour < 24; ++hour) hours.push_back(day + hour / 24.);
+  }
+  EXPECT_EQ(GapsOf(hours).count, 1);
+  days.push_back(kMonday + 75);  // a Saturday: now the weekends are gaps
+  EXPECT_EQ(GapsOf(days).count, 10);
+  EXPECT_FALSE(GapsOf(days).skips_weekends);
+  // Mondays.
+  const TimeGaps weeks = GapsOf({kMonday, kMonday + 7, kMonday + 14, kMonday + 28});
+  EXPECT_EQ(weeks.count, 1);
+  EXPECT_EQ(weeks.usual_days, 7);
+}
+
+TEST(TimeStepsTest, ARowWithoutATimeIsNoGap) {
+  TimeSteps steps;
+  for (int day = 0; day < 20; ++day) {
+    steps.Add(day == 7 ? std::nullopt : std::optional<double>(day), "", "");
+  }
+  EXPECT_EQ(steps.rises(), 17);
+  EXPECT_EQ(steps.FindGaps().count, 0);
 }
 
 TEST(InspectedColumnTest, ManyMissingValuesAtOnce) {

@@ -10,6 +10,7 @@ import random
 import re
 import statistics
 import struct
+import subprocess
 
 from program import DIGITS, ProgramTest, read, sanitizer, tree, write
 from records import example, frame
@@ -544,6 +545,32 @@ class InitTest(ProgramTest):
         self.succeed('train', '--config=two/run.textproto', '--max_steps=200')
         both = json.loads(self.succeed('predict', '--config=two/run.textproto').out)
         self.assertEqual(sorted(both), ['y/predictions', 'z/predictions'])
+
+    def test_a_series_in_another_order(self):
+        rows = [f'{datetime.datetime(2024, 1, 1) + datetime.timedelta(hours=hour)};{hour * hour % 7}'
+                for hour in range(200)]
+        self.assertEqual(rows[30], '2024-01-02 06:00:00;4')
+        for order in rows[::-1], rows[100:] + rows[:100]:
+            write(self.path("it's.csv"), '\n'.join(['time;y'] + order) + '\n')
+            done = self.call('init', 'series', "it's.csv", '--output=none')
+            self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+            command = re.search(r'(\(head .*\) >sorted\.csv)', done.messages[0]).group(1)
+            subprocess.run(['bash', '-c', command], cwd=self.path(), check=True)
+            self.assertEqual(read(self.path('sorted.csv')).decode().splitlines(), ['time;y'] + rows)
+        done = self.succeed('init', 'series', 'sorted.csv', '--output=sorted')
+        self.assertEqual(done.warnings, [], str(done))
+        write(self.path('gaps.csv'), '\n'.join(['time;y'] + rows[:50] + rows[60:90] + rows[91:]) + '\n')
+        done = self.succeed('init', 'series', 'gaps.csv', '--output=gaps')
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertIn('column "time": 2 gaps between rows 1h apart, the largest of 11h, from '
+                      '"2024-01-03 01:00:00" to "2024-01-03 12:00:00" at gaps.csv:52; ', done.warnings[0])
+        # Files that are one series.
+        for name, part in ('a', rows[:100]), ('b', rows[100:]):
+            write(self.path(f'{name}.csv'), '\n'.join(['time;y'] + part) + '\n')
+        self.assertEqual(self.succeed('init', 'series', 'a.csv', 'b.csv', '--output=ab').warnings, [])
+        done = self.call('init', 'series', 'b.csv', 'a.csv', '--output=ba')
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('name the files in the order of time', done.messages[0])
 
     def test_json_lines(self):
         draw = random.Random(13)
