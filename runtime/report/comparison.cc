@@ -27,9 +27,9 @@ bool IsBetter(std::optional<double> a, std::optional<double> b, MetricMode mode)
   return mode == MetricMode::kMax ? *a > *b : *a < *b;
 }
 
-std::optional<double> LastValue(const ReportRow& row, const std::string& key) {
+std::optional<double> ValueOf(const ReportRow& row, const std::string& key) {
   const auto found = row.metrics.find(key);
-  return found == row.metrics.end() ? std::nullopt : std::optional(found->second.last);
+  return found == row.metrics.end() ? std::nullopt : std::optional(found->second.value);
 }
 
 // A number or truth value as such, so that other programs can compare it.
@@ -45,7 +45,7 @@ ComparisonJson RowJson(const ReportRow& row) {
   ComparisonJson metrics = ComparisonJson::object();
   ComparisonJson best = ComparisonJson::object();
   for (const auto& [key, metric] : row.metrics) {
-    metrics[key] = JsonNumberOf(metric.last);
+    metrics[key] = JsonNumberOf(metric.value);
     if (!metric.best.has_value()) continue;
     best[key] = {{"value", JsonNumberOf(*metric.best)}, {"step", metric.best_step}};
   }
@@ -53,9 +53,14 @@ ComparisonJson RowJson(const ReportRow& row) {
   for (const auto& [name, value] : row.hyperparameters) {
     hyperparameters[name] = HyperparameterJson(value);
   }
-  return {{"run", row.run},          {"model_dir", row.model_dir},
-          {"step", row.step},        {"metrics", std::move(metrics)},
-          {"best", std::move(best)}, {"hyperparameters", std::move(hyperparameters)}};
+  return {
+      {"run", row.run},
+      {"model_dir", row.model_dir},
+      {"step", row.step},
+      {"best_step", row.best_step.has_value() ? ComparisonJson(*row.best_step) : ComparisonJson()},
+      {"metrics", std::move(metrics)},
+      {"best", std::move(best)},
+      {"hyperparameters", std::move(hyperparameters)}};
 }
 
 }  // namespace
@@ -82,9 +87,11 @@ absl::StatusOr<size_t> FindMetric(const Report& report, const std::string& name)
     return absl::InvalidArgumentError(
         absl::StrCat("got ", Quote(name), ", but the runs have no metric"));
   }
-  return absl::InvalidArgumentError(absl::StrCat("got ", Quote(name), ", want a metric of the runs",
-                                                 DidYouMean(name, known), ": ",
-                                                 absl::StrJoin(known, ", ")));
+  const std::string near = NearestName(name, known);
+  return absl::InvalidArgumentError(
+      absl::StrCat("got ", Quote(name), ", want a metric of the runs",
+                   near.empty() ? "" : absl::StrCat(", did you mean ", Quote(near), "?"), ": ",
+                   absl::StrJoin(known, ", ")));
 }
 
 absl::Status SortByMetric(size_t column, std::optional<MetricMode> mode, Report& report) {
@@ -99,7 +106,7 @@ absl::Status SortByMetric(size_t column, std::optional<MetricMode> mode, Report&
   std::vector<size_t> order(report.rows.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return IsBetter(LastValue(report.rows[a], key), LastValue(report.rows[b], key), *mode);
+    return IsBetter(ValueOf(report.rows[a], key), ValueOf(report.rows[b], key), *mode);
   });
   std::vector<ReportRow> rows;
   std::vector<std::vector<std::string>> cells;
@@ -119,7 +126,7 @@ absl::Status SortByMetric(size_t column, std::optional<MetricMode> mode, Report&
 std::optional<size_t> BestRow(const Report& report) {
   if (!report.order.has_value() || report.rows.empty()) return std::nullopt;
   const std::optional<double> best =
-      LastValue(report.rows.front(), report.columns[report.order->column].key);
+      ValueOf(report.rows.front(), report.columns[report.order->column].key);
   return best.has_value() && !std::isnan(*best) ? std::optional<size_t>(0) : std::nullopt;
 }
 

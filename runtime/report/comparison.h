@@ -1,4 +1,4 @@
-// The results of the runs of a report, side by side: the last and the best value of each metric,
+// The results of the runs of a report, side by side: the final and the best value of each metric,
 // the hyperparameters that differ, and the order of the runs by a metric.
 #ifndef TPURUN_RUNTIME_REPORT_COMPARISON_H_
 #define TPURUN_RUNTIME_REPORT_COMPARISON_H_
@@ -18,7 +18,7 @@ struct Report;
 
 // A column of Report::table.
 struct ReportColumn {
-  enum class Kind : uint8_t { kRun, kStep, kMetric, kHyperparameter };
+  enum class Kind : uint8_t { kRun, kStep, kBestStep, kMetric, kHyperparameter };
   Kind kind = Kind::kMetric;
   // "loss" of a training, "eval/loss" of an evaluation; of a hyperparameter its path.
   std::string key;
@@ -27,7 +27,8 @@ struct ReportColumn {
 
 // A metric of a run.
 struct ReportMetric {
-  double last = 0;  // at its last step
+  // Of an evaluation of the best checkpoint at that step; any other at its last step.
+  double value = 0;
   // Of a metric with a mode that has a value which is a number: the first of its best values.
   std::optional<double> best;
   int64_t best_step = 0;
@@ -43,7 +44,7 @@ struct ReportOrder {
 // the metrics, for other names.
 absl::StatusOr<size_t> FindMetric(const Report& report, const std::string& name);
 
-// Sorts the rows of the table by a metric's last values, the best first, and rows without a number
+// Sorts the rows of the table by ReportMetric::value, the best first, and rows without a number
 // last. Sets Report::order. InvalidArgument without `mode` for a metric whose name does not tell
 // it.
 absl::Status SortByMetric(size_t column, std::optional<MetricMode> mode, Report& report);
@@ -53,13 +54,14 @@ absl::Status SortByMetric(size_t column, std::optional<MetricMode> mode, Report&
 std::optional<size_t> BestRow(const Report& report);
 
 // The rows as one JSON object on one line, for other programs:
-//   {"runs": [{"run": "a", "model_dir": "/tmp/a", "step": 100,
+//   {"runs": [{"run": "a", "model_dir": "/tmp/a", "step": 100, "best_step": 50,
 //              "metrics": {"loss": 0.5, "eval/accuracy": 0.9},
 //              "best": {"eval/accuracy": {"value": 0.95, "step": 50}},
 //              "hyperparameters": {"model.optimizer.sgd.learning_rate": 0.1}}],
 //    "sort_by": "eval/accuracy", "mode": "MAX", "best_run": "a", "warnings": []}
-// The runs are in the order of the table. Without an order the three fields after "runs" are null;
-// best_run also if no run has the metric. Numbers that are not finite are strings.
+// The runs are in the order of the table. "best_step" is null without a best checkpoint. Without an
+// order the three fields after "runs" are null; best_run also if no run has the metric. Numbers
+// that are not finite are strings.
 std::string JsonReport(const Report& report);
 
 }  // namespace tpurun

@@ -251,6 +251,8 @@ const char* KindText(ReportColumn::Kind kind) {
       return "run";
     case ReportColumn::Kind::kStep:
       return "step";
+    case ReportColumn::Kind::kBestStep:
+      return "best_step";
     case ReportColumn::Kind::kMetric:
       return "metric";
     case ReportColumn::Kind::kHyperparameter:

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/status.h"
+#include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/io/file.h"
 #include "runtime/profile/profile_files.h"
 #include "runtime/report/configuration.h"
@@ -99,9 +100,11 @@ std::string CellOf(const ReportRow& row, const ReportColumn& column) {
       return row.run;
     case ReportColumn::Kind::kStep:
       return absl::StrCat(row.step);
+    case ReportColumn::Kind::kBestStep:
+      return row.best_step.has_value() ? absl::StrCat(*row.best_step) : "";
     case ReportColumn::Kind::kMetric: {
       const auto metric = row.metrics.find(column.key);
-      return metric == row.metrics.end() ? "" : NumberText(metric->second.last);
+      return metric == row.metrics.end() ? "" : NumberText(metric->second.value);
     }
     case ReportColumn::Kind::kHyperparameter: {
       const auto value = row.hyperparameters.find(column.key);
@@ -111,10 +114,13 @@ std::string CellOf(const ReportRow& row, const ReportColumn& column) {
   return "";
 }
 
-// The last value, and with a mode the first of the best values.
-ReportMetric MetricOf(const std::vector<ScalarPoint>& points, std::optional<MetricMode> mode) {
-  ReportMetric metric = {.last = points.back().value};
+// The value at `step`, or without a point of that step the last one, and with a mode the first of
+// the best values.
+ReportMetric MetricOf(const std::vector<ScalarPoint>& points, std::optional<MetricMode> mode,
+                      std::optional<int64_t> step) {
+  ReportMetric metric = {.value = points.back().value};
   for (const ScalarPoint& point : points) {
+    if (point.step == step) metric.value = point.value;
     if (!mode.has_value() || std::isnan(point.value)) continue;
     const bool better =
         !metric.best.has_value() ||
@@ -126,13 +132,25 @@ ReportMetric MetricOf(const std::vector<ScalarPoint>& points, std::optional<Metr
   return metric;
 }
 
-ReportRow RowOf(const std::vector<const ReportRun*>& runs) {
+// The step of the best checkpoint that train_and_evaluate has found in a model_dir.
+std::optional<int64_t> BestStep(const std::string& model_dir, std::vector<std::string>* warnings) {
+  const absl::StatusOr<std::optional<proto::EvaluationState>> best = ReadBestCheckpoint(model_dir);
+  if (best.ok()) return best->has_value() ? std::optional((*best)->best_step()) : std::nullopt;
+  warnings->push_back(
+      absl::StrCat(best.status().message(), "; the last values of this run are shown"));
+  return std::nullopt;
+}
+
+ReportRow RowOf(const std::vector<const ReportRun*>& runs, std::vector<std::string>* warnings) {
   ReportRow row = {.run = runs.front()->folder.training,
                    .model_dir = ModelDirOf(runs.front()->folder),
                    .step = LastStep(runs)};
+  row.best_step = BestStep(row.model_dir, warnings);
   for (const ReportRun* run : runs) {
+    const bool evaluates = !run->folder.evaluation.empty();
     for (const auto& [tag, points] : run->events.scalars) {
-      row.metrics[MetricKey(run->folder, tag)] = MetricOf(points, ModeOfTag(tag));
+      row.metrics[MetricKey(run->folder, tag)] =
+          MetricOf(points, ModeOfTag(tag), evaluates ? row.best_step : std::nullopt);
     }
   }
   return row;
@@ -147,7 +165,7 @@ void MakeRows(Report& report) {
   }
   std::vector<Configuration> configurations;
   for (const auto& of_row : runs) {
-    report.rows.push_back(RowOf(of_row));
+    report.rows.push_back(RowOf(of_row, &report.warnings));
     configurations.push_back(RowConfiguration(of_row, &report.warnings));
   }
   for (const std::string& name : DifferingNames(configurations)) {
@@ -164,6 +182,11 @@ void MakeTable(Report& report) {
   using Kind = ReportColumn::Kind;
   report.table.columns = {"run", "step"};
   report.columns = {{.kind = Kind::kRun, .key = "run"}, {.kind = Kind::kStep, .key = "step"}};
+  if (std::any_of(report.rows.begin(), report.rows.end(),
+                  [](const ReportRow& row) { return row.best_step.has_value(); })) {
+    report.table.columns.push_back("best_step");
+    report.columns.push_back({.kind = Kind::kBestStep, .key = "best_step"});
+  }
   const auto add_metrics = [&](bool rates) {
     for (const MetricHeading& heading : MetricHeadings(report)) {
       if (IsRate(heading.column.key) != rates) continue;

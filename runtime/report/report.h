@@ -47,6 +47,7 @@ struct ReportRow {
   std::string run;
   std::string model_dir;
   int64_t step = 0;                                    // the last of which there is a scalar
+  std::optional<int64_t> best_step;                    // of the best checkpoint, if it has one
   std::map<std::string, ReportMetric> metrics;         // by ReportColumn::key
   std::map<std::string, std::string> hyperparameters;  // that differ between the rows
 };
@@ -62,7 +63,8 @@ struct ReportModel {
 struct Report {
   std::string title;
   std::vector<ReportRun> runs;
-  ReportTable table;  // columns: "run", "step", metrics, differing configuration, rates
+  ReportTable table;  // columns: "run", "step", "best_step" if a row has one, metrics, differing
+                      // configuration, rates
   std::vector<ReportColumn> columns;  // of the table
   std::vector<ReportRow> rows;        // of the table
   std::optional<ReportOrder> order;   // after SortByMetric

@@ -207,6 +207,34 @@ TEST_F(ReportTest, JsonHasTheLastAndTheBestValues) {
   for (const char* key : {"sort_by", "mode", "best_run"}) EXPECT_TRUE(plain[key].is_null());
 }
 
+// As train_and_evaluate leaves it. The last evaluations, at 100, are all alike.
+TEST_F(ReportTest, ARunCountsByItsBestCheckpoint) {
+  for (const char* name : {"a", "b", "c"}) WriteRun(name, 1);
+  TestEvents(dir_.Path("b/eval")).Scalar(60, "loss", 0.125f).Scalar(60, "accuracy", 0.75f);
+  TestEvents(dir_.Path("b/eval")).Scalar(100, "accuracy", 1).Scalar(100, "loss", 0.25f);
+  std::ofstream(dir_.Path("b/best_checkpoint.pbtxt")) << "best: 0.125 best_step: 60\n";
+  // A longer history without a best checkpoint, and a damaged file.
+  TestEvents(dir_.Path("a/eval")).Scalar(60, "loss", 0.0625f).Scalar(100, "loss", 0.25f);
+  std::ofstream(dir_.Path("c/best_checkpoint.pbtxt")) << "best_step: x\n";
+  Report report = Read({""});
+  ASSERT_EQ(report.warnings.size(), 1u);
+  EXPECT_THAT(report.warnings[0], HasSubstr("c/best_checkpoint.pbtxt:1:12: "));
+  EXPECT_THAT(report.warnings[0], HasSubstr("the last values of this run are shown"));
+  EXPECT_THAT(report.table.columns, ElementsAre("run", "step", "best_step", "eval accuracy", "loss",
+                                                "eval loss", "examples/sec"));
+  ASSERT_TRUE(SortByMetric(*FindMetric(report, "eval/loss"), std::nullopt, report).ok());
+  EXPECT_THAT(report.table.rows,
+              ElementsAre(ElementsAre("b", "100", "60", "0.75", "0.5", "0.125", "1000"),
+                          ElementsAre("a", "100", "", "", "0.5", "0.25", "1000"),
+                          ElementsAre("c", "100", "", "", "0.5", "0.25", "1000")));
+  const nlohmann::json json = nlohmann::json::parse(JsonReport(report));
+  EXPECT_EQ(json["best_run"], "b");
+  EXPECT_EQ(json["runs"][0]["best_step"], 60);
+  EXPECT_EQ(json["runs"][0]["metrics"]["eval/loss"], 0.125);
+  EXPECT_EQ(json["runs"][0]["best"]["eval/accuracy"]["value"], 1);
+  EXPECT_TRUE(json["runs"][1]["best_step"].is_null());
+}
+
 TEST_F(ReportTest, ADamagedConfigurationIsAWarning) {
   WriteRun("a", 1);
   std::ofstream(dir_.Path("a/run_config.pbtxt")) << "model_dir: \"a\"\ntrain_batch_size: x\n";
