@@ -126,7 +126,7 @@ absl::Status ReportCommand(const CommandLine& command) {
     RETURN_IF_ERROR(WritePage(report, page, output));
     if (!Prints(command)) {
       return WriteResult({{"output", output},
-                          {"runs", report.runs.size()},
+                          {"runs", report.rows.size()},
                           {"points", page.points},
                           {"points_shown", page.points_kept},
                           {"bytes", page.html.size()}});

@@ -243,7 +243,7 @@ function fillPage() {
   const points = curves.reduce((sum, curve) => sum + curve.values.length, 0);
   document.title = `${data.title} – tpurun report`;
   byId('title').textContent = data.title;
-  const counts = [count(runs.length, 'run'), count(charts.length, 'tag'), count(points, 'point')];
+  const counts = [count(data.table.rows.length, 'run'), count(charts.length, 'tag'), count(points, 'point')];
   byId('summary').textContent = counts.join(', ');
   byId('notes').append(...data.notes.map((note) => make('li', {}, note)));
   byId('notes').hidden = data.notes.length === 0;

@@ -118,6 +118,8 @@ class ReportTest(ProgramTest):
         self.assertEqual(columns[7], 'model.layer.hidden_1.dense.units')
         self.assertEqual([(row[0], row[1], row[7]) for row in rows],
                          [('width_16', '20', '16'), ('width_8', '20', '8')])
+        # Those that the result counts, not the folders of their evaluations.
+        self.assertEqual(self.result(self.succeed('report', 'runs', '--output=report.html'))['runs'], 2)
         for row in rows:
             for column, folder in ((5, row[0]), (6, row[0] + '/eval')):
                 self.assertEqual(row[column], f'{self.logged(folder, "loss")[1][-1]:.6g}')
