@@ -9,10 +9,15 @@
 
 namespace tpurun {
 
-// A value in text format, or the default of a field that is not set. `index` is the index of an
-// element of a repeated field, else -1.
+// A value in text format, or the default of a field that is not set, with texts as Quote writes
+// them: readable in any language. `index` is the index of an element of a repeated field, else -1.
 std::string ValueText(const google::protobuf::Message& message,
                       const google::protobuf::FieldDescriptor* field, int index = -1);
+
+// The same for all fields of a message, on one line: "units: 8 activation: RELU".
+std::string FieldsText(const google::protobuf::Message& message);
+// The same with a line each.
+std::string FieldLines(const google::protobuf::Message& message);
 
 // An empty message of the same type.
 const google::protobuf::Message& Unset(const google::protobuf::Message& message);

@@ -329,6 +329,10 @@ std::string TranslateTokenizer(const std::string& report) {
       absl::StrContains(report, "Unexpected end of string")) {
     return "the string ends with the line, want a closing quote";
   }
+  if (absl::StartsWith(report, "Interpreting non ascii")) {
+    return "a letter that is not of ASCII stands outside of quotes, want double quotes around a "
+           "text";
+  }
   return report;
 }
 

@@ -8,7 +8,6 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -146,7 +145,7 @@ absl::StatusOr<std::string> FileIdentity(const std::string& file) {
 
 std::string JoinFileNames(const google::protobuf::RepeatedPtrField<std::string>& names) {
   return absl::StrJoin(names, " ", [](std::string* out, const std::string& name) {
-    absl::StrAppend(out, "\"", absl::CEscape(name), "\"");
+    absl::StrAppend(out, Quote(name));
   });
 }
 

@@ -87,7 +87,7 @@ std::string ElementsText(const Message& message, const FieldDescriptor* field) {
   std::vector<std::string> elements;
   for (int i = 0; i < message.GetReflection()->FieldSize(message, field); ++i) {
     const Message& element = message.GetReflection()->GetRepeatedMessage(message, field, i);
-    elements.push_back(absl::StrCat("{ ", element.ShortDebugString(), " }"));
+    elements.push_back(absl::StrCat("{ ", FieldsText(element), " }"));
   }
   return elements.empty() ? kNone : absl::StrJoin(elements, ", ");
 }
@@ -200,7 +200,7 @@ class Comparison {
     const Message& shown = kind != nullptr && kind->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE
                                ? element.GetReflection()->GetMessage(element, kind)
                                : element;
-    const std::string fields = shown.ShortDebugString();
+    const std::string fields = FieldsText(shown);
     return fields.empty() ? "it" : absl::StrCat("{ ", fields, " }");
   }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
+#include "proto/field_values.h"
 #include "proto/serialize.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/checkpoint.h"
@@ -78,9 +79,7 @@ absl::Status TrainOutput::WriteFirst() {
 absl::Status TrainOutput::WriteProto(const std::string& name,
                                      const google::protobuf::Message& message,
                                      const std::string& heading) {
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(message, &text);
-  return first_writes_.WriteFile({start_.dir, name}, heading + text);
+  return first_writes_.WriteFile({start_.dir, name}, heading + FieldLines(message));
 }
 
 absl::Status TrainOutput::WriteConfiguration() {

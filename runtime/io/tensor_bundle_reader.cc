@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "proto/tensor_bundle.pb.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/keras_file.h"
 #include "runtime/io/little_endian.h"
@@ -95,8 +95,7 @@ absl::Status BundleReader::Damaged(const BundleEntry& entry, const std::string& 
   const size_t shard = entry.shard;
   const std::string file = entry.partitioned() || shard >= data_.size() ? BundleIndexPath(prefix_)
                                                                         : data_[shard]->path();
-  return absl::DataLossError(
-      absl::StrFormat("tensor \"%s\" of %s: %s", absl::CHexEscape(entry.name), file, what));
+  return absl::DataLossError(absl::StrFormat("tensor %s of %s: %s", Quote(entry.name), file, what));
 }
 
 absl::Status BundleReader::AddEntry(const std::string& name, const std::string& value) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/substitute.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
@@ -55,6 +56,24 @@ model {
             "head classification.label_smoothing: trained with 0.25, now 0\n"
             "matmul_precision: trained with DEFAULT, now HIGH\n");
   EXPECT_EQ(DriftOf(kTrained, kTrained), "");
+}
+
+TEST(DriftTest, TextsOfAnyLanguageAreReadable) {
+  constexpr char kModel[] = R"(
+model {
+  layer { name: "logits" dense { units: 3 } }
+  head { classification { logits: "logits" label: "y" label_vocabulary: [$0] } }
+}
+train { input { source { text_line { file: "x" } } transform { lookup { feature: "größe" vocabulary_file: $1 } } } })";
+  EXPECT_EQ(DriftOf(absl::Substitute(kModel, R"("日本", "süß")", R"("klein")"),
+                    absl::Substitute(kModel, R"("süß", "a\001\n\"", "\374")", R"("groß")")),
+            "head classification.label_vocabulary: trained with [\"日本\", \"süß\"], now "
+            "[\"süß\", \"a\\001\\n\\\"\", \"\\374\"]\n"
+            "transform lookup \"größe\".vocabulary_file: trained with \"klein\", now \"groß\"\n");
+  constexpr char kWithout[] = "model { layer { name: \"logits\" dense { units: 3 } } }";
+  EXPECT_EQ(DriftOf(kWithout, absl::Substitute(kModel, R"("日本")", R"("klein")")),
+            "head classification: trained with none, now { logits: \"logits\" label: \"y\" "
+            "label_vocabulary: \"日本\" }\n");
 }
 
 TEST(DriftTest, WhatIsMoreOrLessIsNamed) {

@@ -50,6 +50,21 @@ class NamesTest(ProgramTest):
         self.check(done, 2, done.messages[0])
         return done.messages[0]
 
+    def test_other_alphabets_are_shown_as_they_are(self):
+        rows = [f'{row % 7},{("grün", "röt")[row % 3 % 2]},{("süß", "日本")[row % 2]}' for row in range(100)]
+        write(self.path('a.csv'), '\n'.join(['größe,farbe,art'] + rows) + '\n')
+        self.succeed('init', 'csv', 'a.csv', '--output=model')
+        self.succeed('train', '--config=model/run.textproto', '--max_steps=2')
+        shown = self.succeed('config', '--config=model/run.textproto').out
+        kept = read(self.path('model', 'model', 'run_config.pbtxt')).decode()
+        for word in 'größe', 'grün', '日本':
+            self.assertIn(f'"{word}"', shown)
+            self.assertIn(f'"{word}"', kept)
+        done = self.succeed('evaluate', '--config=model/run.textproto', '--set',
+                            'transformation_func.0.transform.lookup.vocabulary_list=["gelb", "röt\\001"]')
+        self.assertIn('transform lookup "farbe".vocabulary_list: trained with ["grün", "röt"], now ["gelb", '
+                      '"röt\\001"]', done.warnings)
+
     def test_a_variable_of_a_checkpoint(self):
         layer = (f'model.layer+={{ name: "{PLACEHOLDER}" input: "features" trainable: false '
                  'dense { units: 1 } }')
