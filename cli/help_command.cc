@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/help_rows.h"
 #include "cli/help_search.h"
 #include "cli/help_synonyms.h"
 #include "cli/help_topics.h"
@@ -60,23 +62,30 @@ std::string PageOf(const std::string& name) {
   return FlagPage(flag, Verbs());
 }
 
+// What follows the modules or the object of Python's name: "Dense" of tf.keras.layers.Dense, "fit"
+// of model.fit. A path of the configuration is itself.
+std::string WithoutModules(const std::string& name) {
+  const std::string first = name.substr(0, name.find('.'));
+  const bool is_path = proto::RunConfig::descriptor()->FindFieldByName(first) != nullptr;
+  const bool is_method = first == "model" && name.find('.') == name.rfind('.');
+  return is_path && !is_method ? name : name.substr(name.rfind('.') + 1);
+}
+
 // The name of a page that `name` is another spelling of: sliced, BatchNormalization, the plural;
 // empty for none.
 std::string OtherSpelling(const std::string& name) {
-  const bool of_python = absl::StartsWith(name, "tf.") || absl::StartsWith(name, "keras.");
-  const std::string last = of_python ? name.substr(name.rfind('.') + 1) : name;
-  std::string lower = absl::AsciiStrToLower(last);
+  std::string lower = absl::AsciiStrToLower(name);
   if (!PageOf(lower).empty()) return lower;
   const std::vector<std::string> choices = HelpChoices();
   for (const std::string& choice : choices) {
-    if (absl::EqualsIgnoreCase(choice, last)) return choice;
+    if (absl::EqualsIgnoreCase(choice, name)) return choice;
   }
   for (const std::string& choice : choices) {
     const bool plain = choice.find('.') == std::string::npos;
-    if (plain && OpSpelling(choice) == OpSpelling(last)) return choice;
+    if (plain && OpSpelling(choice) == OpSpelling(name)) return choice;
   }
-  const std::string singular = Singular(last);
-  return singular != last && !PageOf(singular).empty() ? singular : "";
+  const std::string singular = Singular(name);
+  return singular != name && !PageOf(singular).empty() ? singular : "";
 }
 
 std::string ListOf(const std::vector<std::string>& names) {
@@ -85,15 +94,31 @@ std::string ListOf(const std::vector<std::string>& names) {
   });
 }
 
-// What there is on a word, by its own page or those of others; empty for nothing.
+// What there is on a word that is no page's name: pages of other names, and what `rows` of the
+// manual say; empty for nothing.
+std::string AnswerByOthers(const std::string& name, const HelpRelated& related) {
+  std::string page;
+  if (related.names.empty()) {
+    page = PageOf(OtherSpelling(name));
+  } else {
+    page = absl::StrCat(related.note, related.note.empty() ? "" : "\n", "see ",
+                        ListOf(related.names), "\n\n", PageOf(related.names[0]));
+  }
+  // Python's names are those of the tables; other words may stand in any of them.
+  const bool is_python = absl::c_any_of(name, absl::ascii_isupper);
+  const std::string rows = page.empty() || is_python ? ManualRows(name) : "";
+  return absl::StrCat(rows, rows.empty() || page.empty() ? "" : "\n", page);
+}
+
+// What there is on a word; empty for nothing.
 std::string Answer(const std::string& name) {
-  const HelpRelated related = RelatedHelp(absl::AsciiStrToLower(name));
+  const std::string last = absl::EndsWith(name, ".") ? name : WithoutModules(name);
+  const HelpRelated related = RelatedHelp(absl::AsciiStrToLower(last));
   std::string page = PageOf(name);
-  if (page.empty() && related.names.empty()) page = PageOf(OtherSpelling(name));
-  if (related.names.empty() || FindVerb(name, Verbs()) != nullptr) return page;
-  if (!page.empty()) return absl::StrCat(page, "\nsee also: ", ListOf(related.names), "\n");
-  return absl::StrCat(related.note, related.note.empty() ? "" : "\n", "see ", ListOf(related.names),
-                      "\n\n", PageOf(related.names[0]));
+  if (page.empty()) page = PageOf(last);
+  if (page.empty()) return AnswerByOthers(last, related);
+  if (related.names.empty() || FindVerb(last, Verbs()) != nullptr) return page;
+  return absl::StrCat(page, "\nsee also: ", ListOf(related.names), "\n");
 }
 
 absl::Status NoAnswer(const std::string& name) {

@@ -81,6 +81,33 @@ class HelpTest(ProgramTest):
             with self.subTest(words):
                 self.assertIn(found, self.page(*words))
 
+    def test_names_of_python_are_found_in_the_tables(self):
+        for name, found in (
+                ('DepthwiseConv1D', 'in tpurun help migrating_from_keras:\n'
+                                    '  `DepthwiseConv1D`, `DepthwiseConv2D`\n      here: `conv1d`, `conv2d`'),
+                ('tf.keras.layers.MaxPool2D', '\n      here: `max_pooling1d`, `max_pooling2d`\n'),
+                ('tf.keras.callbacks.ReduceLROnPlateau', 'a schedule, which depends on the step alone'),
+                ('sklearn.metrics.accuracy_score', '\n      `accuracy`\n'), ('clipvalue', '`clip_by_value`'),
+                ('sample_weight', '`weights` of the head'), ('params', '`--set PATH=VALUE`'),
+                ('model.fit', '`train --epochs=3`, '), ('tf.data.TFRecordDataset', 'the sources `tfrecord`'),
+                ('train_test_split', '`init` holds out every tenth example'),
+                # A page and a row.
+                ('Linear', '  `Dense`\n      here: `dense`\n'), ('nn.Linear', '\n\nActivation\n'),
+                ('Precision', '`Precision`, `Recall`\n      `precision`, `recall`; with'),
+                # A paragraph.
+                ('PReLU', '`GaussianNoise`, `PReLU`, `GroupNormalization`'),
+                ('Nadam', '`Nadam` and `Ftrl` do not exist.\n'),
+                ('tf.train.AdamOptimizer', '\n      `adam`, `adamw`, `lamb`\n'),
+                # A page alone.
+                ('tf.layers.dense', 'a field of Layer\n  dense: Dense\n'),
+                ('tf.keras.layers.Dense', 'Dense\ntf.layers.dense. '),
+                ('keras.callbacks.EarlyStopping', 'EarlyStopping\nEnds a training when'),
+                ('tf.data.Dataset.shuffle', 'a field of Transform\n  shuffle: Shuffle\n')):
+            self.assertIn(found, self.page(name), name)
+        for name in 'tf.layers.dense', 'Dense', 'EarlyStopping', 'shuffle':
+            self.assertNotIn('in tpurun help', self.page(name))
+        self.assertEqual(self.call('help', 'model.layr').code, 2)
+
     def test_search(self):
         page = self.page('--search=batch norm')
         self.assertRegex(page, r'(?m)^layer +batch_normalization +Mean 0 and variance 1 over the batch\.$')
