@@ -121,9 +121,18 @@ absl::Status WriteConverted(int64_t records, const std::vector<std::string>& pat
   return WriteResult({{"records", records}, {"files", paths}});
 }
 
+// Of the records and of what the kind writes beside them.
+std::vector<std::string> TemporaryFiles(const ConvertKind& kind, const ConvertOutput& output) {
+  std::vector<std::string> paths = ShardSet::TemporaryPaths(output.prefix, output.shards);
+  if (*kind.writes_beside != 0) {
+    paths.push_back(TemporaryName(JoinPath(DirName(output.prefix), kind.writes_beside)));
+  }
+  return paths;
+}
+
 absl::Status ConvertToFiles(const ConvertKind& kind, const ConvertArgs& args,
                             const ConvertOutput& output, ProgressLine& line) {
-  RemoveOnInterrupt(ShardSet::TemporaryPaths(output.prefix, output.shards));
+  RemoveOnInterrupt(TemporaryFiles(kind, output));
   ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> files,
                    ExampleFiles::Create(output.prefix, output.shards, output.compression,
                                         FilesReadFor(args, kind)));
@@ -137,9 +146,10 @@ absl::Status ConvertToFiles(const ConvertKind& kind, const ConvertArgs& args,
 // Goes on where an interrupted process with the same command was.
 absl::Status ConvertListToFiles(const ConvertKind& kind, const ConvertArgs& args,
                                 const ConvertOutput& output, ProgressLine& line) {
+  RemoveOnInterrupt({TemporaryName(output.prefix)});
   RETURN_IF_ERROR(ShardSet::CheckWritable(output.prefix));
   ASSIGN_OR_RETURN(const std::unique_ptr<ExampleList> list, kind.list(args));
-  const std::vector<std::string> temporary = ShardSet::TemporaryPaths(output.prefix, output.shards);
+  const std::vector<std::string> temporary = TemporaryFiles(kind, output);
   RemoveOnInterrupt(temporary);
   ASSIGN_OR_RETURN(const std::unique_ptr<ListedFiles> files,
                    ListedFiles::Create(output.prefix, output.shards, output.compression,

@@ -276,7 +276,7 @@ class InitFolder {
 
   absl::Status WriteTexts() {
     std::vector<std::string> temporary;
-    for (const char* name : {kRecordFile, kEvalRecordFile}) {
+    for (const char* name : {kRecordFile, kEvalRecordFile, kClassesFile}) {
       temporary.push_back(TemporaryName(JoinPath(path_, name)));
     }
     for (const auto& [name, text] : texts_) {

@@ -31,6 +31,11 @@ constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR
 constexpr int64_t kSentTwiceMilliseconds = 500;
 
 void HandleInterrupt(int signal) {
+  // The first thread writes the files: while it is here, it begins none of those that are removed.
+  if (gettid() != getpid()) {
+    tgkill(getpid(), getpid(), signal);
+    return;
+  }
   // The system repeats it each second of processor time.
   if (signal == SIGXCPU && interrupt_count.load() > 0) return;
   timespec now;

@@ -25,7 +25,8 @@ enum class OnInterrupt {
 void InstallSignalHandlers(OnInterrupt on_interrupt);
 
 // Sets the unfinished files, which are removed when an interrupt or refused memory ends the
-// process. The files need not exist. Only one thread may call it.
+// process. The files need not exist. Only the first thread may call it and make such files: it
+// handles the interrupts, whichever thread gets them.
 void RemoveOnInterrupt(std::vector<std::string> paths);
 // Sets the text that an interrupt that ends the process writes to standard error. Only one thread
 // may call it.

@@ -1,5 +1,6 @@
 #include "cli/signals.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -7,6 +8,8 @@
 
 #include <functional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "runtime/io/file.h"
 #include "tests/io/temp_dir.h"
@@ -148,6 +151,24 @@ TEST(SignalsTest, OnlyTheInterruptThatEndsTheProcessRemovesUnfinishedFiles) {
   EXPECT_EQ(interrupted(1), 0);
   EXPECT_TRUE(FileExists(path));
   EXPECT_EQ(interrupted(2), 143);
+  EXPECT_FALSE(FileExists(path));
+}
+
+// A second thread gets the interrupt while the first one writes file after file. What is removed
+// last takes some time.
+TEST(SignalsTest, NoFileIsBegunAfterItWasRemoved) {
+  const TempDir dir;
+  const std::string path = dir.Path("unfinished");
+  std::vector<std::string> paths(100000, dir.Path("not there"));
+  paths.front() = path;
+  EXPECT_EQ(ExitCodeOf([&] {
+              InstallSignalHandlers(OnInterrupt::kExit);
+              RemoveOnInterrupt(paths);
+              std::thread other([] { raise(SIGTERM); });
+              while (true) close(open(path.c_str(), O_CREAT | O_WRONLY, 0666));
+              return 0;
+            }),
+            143);
   EXPECT_FALSE(FileExists(path));
 }
 
