@@ -26,12 +26,15 @@ Product FilterGradOf(const ConvDims& d, const OpCall& call, const gemm::Tiles& t
 // The library sums a row of y at a time, 32 pixels with AMX, and a short row leaves most of them
 // empty (ResNet-50, 1 x 1 x 512 x 2048 and 7 x 7 pixels: 105, now 430 GFLOP/s; 660 are the
 // library's for 3 x 3 and rows of 28 pixels). It is slow where a kernel of 1 x 1 has strides.
-bool SumsPixels(const ConvDims& d) {
-  constexpr int64_t kShortRow = 16, kLeastRows = 16, kLeastColumns = 32;
-  constexpr int64_t kMostPatchBytes = int64_t{32} << 20;
-  const int64_t patches = d.n * d.oh * d.ow * d.kw * d.c;
-  return (d.kw == 1 || d.ow < kShortRow) && d.kw * d.c >= kLeastRows && d.f >= kLeastColumns &&
-         patches * static_cast<int64_t>(sizeof(float)) <= kMostPatchBytes;
+bool SumsPixels(const ConvDims& d, const OpCall& call) {
+  constexpr int64_t kShortRow = 16;                       // of the 32 pixels
+  constexpr int64_t kLeastRows = 16;                      // of a tile of the product,
+  constexpr int64_t kLeastColumns = 32;                   // and its columns
+  constexpr int64_t kMostPatchBytes = int64_t{32} << 20;  // of scratch memory for each worker
+  if ((d.kw > 1 && d.ow >= kShortRow) || d.kw * d.c < kLeastRows || d.f < kLeastColumns)
+    return false;
+  const auto product = FilterGradOf<conv::PixelProducts>(d, call, gemm::kAmxBFloat16Tiles);
+  return product.PatchesBytes() <= kMostPatchBytes;
 }
 
 conv::Convolution ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& call,
@@ -52,10 +55,13 @@ int64_t ShareOf(const OpCall& call, int part) {
 template <typename Product>
 void OfferFilterGrad(const ConvDims& d, const OpCall& call, const Product& product,
                      KernelOffer& offer) {
-  const bool by_columns = OpFlagsOf(call).unit == WorkUnit::kColumns;
+  const WorkUnit unit = OpFlagsOf(call).unit;
   offer.scratch_bytes = product.ScratchBytes();
-  for (int part = 0; part < call.parts; ++part)
-    offer.copied_bytes += product.CopiedBytes(by_columns ? ShareOf(call, part) : d.f);
+  for (int part = 0; part < call.parts; ++part) {
+    const int64_t share = ShareOf(call, part);
+    offer.copied_bytes += product.CopiedBytes(unit == WorkUnit::kRows ? share : d.kh,
+                                              unit == WorkUnit::kColumns ? share : d.f);
+  }
 }
 
 std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
@@ -66,7 +72,7 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
     return std::nullopt;
   }
   const bool is_filter_grad = kind == ConvKind::kFilterGrad, reads_rows = tiles.row_unit > 1;
-  if (reads_rows && !(is_filter_grad && SumsPixels(d))) return std::nullopt;
+  if (reads_rows && !(is_filter_grad && SumsPixels(d, call))) return std::nullopt;
   // The numbers of an element are channels of a pixel, or of a pixel of dy.
   const int64_t channels = kind == ConvKind::kInputGrad ? d.f : d.c;
   if (!is_filter_grad && channels % tiles.numbers != 0) return std::nullopt;
@@ -133,10 +139,10 @@ bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine) {
   const Precision precision = PrecisionOf(call.attrs);
   if (LibraryMultiplies(precision, machine) || !HasDirectKernel(kind, dims, call)) return false;
-  // The library has AMX instructions for all three directions.
+  // The library's convolutions have AMX instructions, too.
   const bool has_amx = precision != Precision::kF32 && machine.amx_bf16;
   if (!has_amx || machine.kernels == KernelChoice::kOwn) return true;
-  return kind == ConvKind::kFilterGrad && SumsPixels(dims);
+  return kind == ConvKind::kFilterGrad && SumsPixels(dims, call);
 }
 
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {

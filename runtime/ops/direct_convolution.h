@@ -17,7 +17,8 @@ bool HasDirectKernel(ConvKind kind, const ConvDims& dims, const OpCall& call);
 // True if that kernel is also faster than the library's.
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine);
 
-// The kernels "direct_avx512_bf16", "direct_avx512", "direct_avx2", "direct_plain" (GemmKernels).
+// The kernels "direct_amx_bf16" (gradients of the kernel alone), "direct_avx512_bf16",
+// "direct_avx512", "direct_avx2", "direct_plain" (GemmKernels).
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call));
 
 }  // namespace tpurun

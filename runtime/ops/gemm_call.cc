@@ -104,7 +104,7 @@ std::vector<KernelDef> GemmKernels(
         return multiplies ? offer(call, tiles) : std::nullopt;
       },
       [make](const OpCall& call, KernelLevel level) { return make(call, TilesOf(level)); });
-  KernelDef &amx = kernels[0], &avx512_bf16 = kernels[1];  // as kernel_levels.h orders them
+  KernelDef &amx = kernels[0], &avx512_bf16 = kernels[1];  // the order of kernel_levels.h
   amx.multiplies_bf16 = avx512_bf16.multiplies_bf16 = true;
   amx.reorders_sums = true;
   return kernels;

@@ -6,7 +6,7 @@
 namespace tpurun {
 namespace {
 
-Value SumOfSquares(GraphBuilder& b, Value x) {
+Value SquaredNorm(GraphBuilder& b, Value x) {
   const Value row = Reshape(b, x, {1, b.shape(x).num_elements()});
   return ReduceSum(b, L2LossOfRows(b, row, 2));  // 2 / 2 the sum of squares
 }
@@ -23,7 +23,7 @@ void ClipByValue(GraphBuilder& b, Value most, std::vector<VariableGradient>& gra
 
 void ClipByNorm(GraphBuilder& b, Value most, std::vector<VariableGradient>& gradients) {
   for (VariableGradient& one : gradients) {
-    const Value norm = Sqrt(b, SumOfSquares(b, one.gradient));
+    const Value norm = Sqrt(b, SquaredNorm(b, one.gradient));
     one.gradient = Div(b, Mul(b, one.gradient, most), Maximum(b, norm, most));
   }
 }
@@ -34,7 +34,7 @@ void ClipByNorm(GraphBuilder& b, Value most, std::vector<VariableGradient>& grad
 void ClipByGlobalNorm(GraphBuilder& b, Value most, std::vector<VariableGradient>& gradients) {
   Value squares;
   for (const VariableGradient& one : gradients) {
-    const Value own = SumOfSquares(b, one.gradient);
+    const Value own = SquaredNorm(b, one.gradient);
     squares = squares.valid() ? Add(b, squares, own) : own;
   }
   const Value norm = Sqrt(b, squares);

@@ -40,7 +40,10 @@ class KernelsTest(ProgramTest):
                   for kernels in ('reference', 'library', 'own')}
         self.assertIn('onednn', ' '.join(self.kernels_of('library')))
         self.assertNotIn('onednn', ' '.join(self.kernels_of('own')))
-        self.assertEqual(losses['own'], losses['reference'])
+        if 'amx' in ' '.join(self.kernels_of('own')):  # adds products of bf16 in another order
+            self.assertAlmostEqual(losses['own'], losses['reference'], delta=0.02)
+        else:
+            self.assertEqual(losses['own'], losses['reference'])
         self.assertAlmostEqual(losses['library'], losses['reference'], delta=0.02)
 
     def test_evaluate_and_predict(self):

@@ -32,6 +32,7 @@ struct Case {
   Storage z = Storage::kF32;
   int64_t more_stride = 0;  // of each matrix, behind its rows
   Triangle triangle = {};
+  int64_t scratch_rows = 0;  // scratch memory of at least so many
 
   std::string Name() const {
     std::string name;
@@ -178,7 +179,8 @@ void ExpectChains(const Case& c, const std::vector<Parts>& products, const Numbe
                         tiles);
   const std::vector<float> panels = given.y.Panels(c.k, tiles);
   constexpr int64_t kBehind = 4096;
-  std::vector<unsigned char> scratch(product.ScratchBytes(c.m) + kBehind, 0xff);  // NaN
+  std::vector<unsigned char> scratch(product.ScratchBytes(std::max(c.m, c.scratch_rows)) + kBehind,
+                                     0xff);  // NaN
   const bool into_bf16 = c.z == Storage::kBF16;
   product.Run({.x = given.x.data(),
                .y = c.packed ? panels.data() : given.y.data(),
@@ -253,6 +255,55 @@ TEST(Gemm, MultipliesWholeTiles) {
       Case c{m, 64, 48, {.transposed = transposed}, {}};
       ExpectChains(c);
       c.accumulates = true;
+      ExpectChains(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Rows of bf16 numbers in whole cache lines are multiplied where they are; an odd number along k
+// and numbers behind a row are not.
+TEST(Gemm, ReadsRowsOfBFloat16WhereTheyAre) {
+  for (const int64_t m : {16, 32, 96, 300}) {
+    for (const auto& [k, more] :
+         {std::pair<int64_t, int64_t>{64, 0}, {62, 2}, {61, 3}, {1100, 20}}) {
+      Case c{m, k, 40, {Storage::kBF16}, {}};
+      c.more_stride = more;
+      ExpectChains(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Several blocks of rows, of depth and of columns, for the largest blocks of any instruction set.
+TEST(Gemm, MultipliesSeveralBlocks) {
+  for (const bool transposed : {false, true}) {
+    ExpectChains({300, 20, 1100, {.transposed = transposed}, {}});
+    if (HasFatalFailure()) return;
+  }
+  Case packed{40, 2100, 20};
+  packed.packed = packed.bias = true;
+  ExpectChains(packed);
+  for (const Triangle::Kind kind : {Triangle::kLowerX, Triangle::kUpperX}) {
+    for (const int64_t diagonal : {-200, 0, 1000}) {
+      Case c{300, 1300, 3};
+      c.triangle = {kind, diagonal};
+      ExpectChains(c);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Scratch memory of many rows is enough for fewer, whose blocks are deeper.
+TEST(Gemm, MultipliesFewerRowsThanItHasMemoryFor) {
+  constexpr int64_t kDepth = 3000, kColumns = 5;
+  for (const int64_t most : {1, 3, 16, 257, 300}) {
+    for (const int64_t m : {1, 2, 7, 16, 100, 129, 257}) {
+      if (m > most) continue;
+      Case c{m, kDepth, kColumns};
+      c.packed = true;
+      c.scratch_rows = most;
+      c.z = m % 2 == 0 ? Storage::kBF16 : Storage::kF32;
       ExpectChains(c);
       if (HasFatalFailure()) return;
     }

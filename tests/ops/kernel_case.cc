@@ -179,6 +179,14 @@ void ExpectNearReference(const std::string& op, const Attrs& attrs, std::vector<
       ASSERT_EQ(got, want) << place;
       continue;
     }
+    if (kernel->reorders_sums) {
+      OpCall whole = call;
+      whole.parts = 1;
+      const std::optional<KernelOffer> offer = kernel->offer(whole, machine);
+      ASSERT_TRUE(offer.has_value()) << place;
+      EXPECT_EQ(got, RunPlanned(whole, KernelPlan{*offer, kernel}, operands))
+          << place << ": not the bits of the whole";
+    }
     const int64_t products_of_parts = ProductsOfParts(attrs.Int("precision"));
     const Literal sums = RunReference(call, absolute, {{0, Units(call)}})[0];
     for (int64_t i = 0; i < want.shape().num_elements(); ++i) {

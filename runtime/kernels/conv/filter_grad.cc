@@ -51,7 +51,7 @@ int64_t FilterGrad::ScratchBytes() const {
   return blocks_ * (PanelFloats(d_.f) * kFloat + rows_.ScratchBytes());
 }
 
-int64_t FilterGrad::CopiedBytes(int64_t f) const {
+int64_t FilterGrad::CopiedBytes(int64_t, int64_t f) const {
   const int64_t columns = packs_dy_ ? DivideUp(f, panel_columns_) * panel_columns_ : 0;
   return d_.n * d_.oh * pixels_ * columns * kFloat + rows_.CopiedBytes(d_.n);
 }

@@ -41,8 +41,8 @@ class FilterGrad {
   FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy, const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
-  // Bytes of the copies that a call for so many f makes.
-  int64_t CopiedBytes(int64_t f) const;
+  // Bytes of the copies that a call for so many f makes, for any kh.
+  int64_t CopiedBytes(int64_t kh, int64_t f) const;
   void Run(const FilterGradArgs& args) const;
 
  private:

@@ -35,8 +35,8 @@ int64_t PixelProducts::ScratchBytes() const {
   return PatchesBytes() + product_.ScratchBytes(patch());
 }
 
-int64_t PixelProducts::CopiedBytes(int64_t f) const {
-  return d_.kh * (PatchesBytes() + product_.CopiedBytes(patch(), f));
+int64_t PixelProducts::CopiedBytes(int64_t kh, int64_t f) const {
+  return kh * (PatchesBytes() + product_.CopiedBytes(patch(), f));
 }
 
 void PixelProducts::CopyPatches(const void* x, int64_t kh, void* to) const {
@@ -44,11 +44,15 @@ void PixelProducts::CopyPatches(const void* x, int64_t kh, void* to) const {
   auto* patch = static_cast<std::byte*>(to);
   for (int64_t row = 0; row < d_.n * d_.oh; ++row) {
     const int64_t image = row / d_.oh, h = row % d_.oh * d_.sh + kh * d_.dh - d_.top;
-    const auto* const pixels =
-        static_cast<const std::byte*>(x) + (image * d_.h + h) * d_.w * pixel_bytes;
+    const bool is_inside = h >= 0 && h < d_.h;
+    const auto* const pixels = static_cast<const std::byte*>(x) +
+                               (is_inside ? (image * d_.h + h) * d_.w * pixel_bytes : 0);
     for (int64_t ow = 0; ow < d_.ow; ++ow, patch += d_.kw * pixel_bytes) {
       const int64_t left = ow * d_.sw - d_.left;
-      const bool is_inside = h >= 0 && h < d_.h;
+      if (is_inside && left >= 0 && left + d_.kw <= d_.w) {
+        std::memcpy(patch, pixels + left * pixel_bytes, d_.kw * pixel_bytes);
+        continue;
+      }
       const int64_t begin = is_inside ? std::clamp<int64_t>(-left, 0, d_.kw) : d_.kw;
       const int64_t end = std::clamp<int64_t>(d_.w - left, begin, d_.kw);
       std::memset(patch, 0, begin * pixel_bytes);

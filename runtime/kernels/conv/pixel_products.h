@@ -24,15 +24,16 @@ class PixelProducts {
   PixelProducts(const ConvDims& dims, const Numbers& x, const Numbers& dy,
                 const gemm::Tiles& tiles);
 
+  // Of the copies of patches for a kh; 0 if they are x itself.
+  int64_t PatchesBytes() const;
   int64_t ScratchBytes() const;
-  // Bytes of the copies that a call for so many f makes.
-  int64_t CopiedBytes(int64_t f) const;
+  // Bytes of the copies that a call for so many kh and f makes.
+  int64_t CopiedBytes(int64_t kh, int64_t f) const;
   void Run(const FilterGradArgs& args) const;
 
  private:
   bool ReadsX() const;
   int64_t patch() const { return d_.kw * d_.c; }  // numbers of a patch
-  int64_t PatchesBytes() const;
   void CopyPatches(const void* x, int64_t kh, void* to) const;
 
   const ConvDims d_;

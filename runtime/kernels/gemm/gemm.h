@@ -101,8 +101,8 @@ class Product {
                  const Block& block, float* to, int64_t to_row) const;
   void PackRow(const Operand& operand, const void* data, int part, int64_t element, int64_t column,
                int64_t n, float* to) const;
-  void PrefetchRows(const Operand& operand, const void* data, int64_t element, int64_t column,
-                    int64_t n) const;
+  void PrefetchRows(const Operand& operand, const void* data, int64_t element, int64_t depth,
+                    int64_t column, int64_t n) const;
   bool ReadsXAsStored(const RowTiles& tiles) const;
   void PackX(const Args& args, int part, Block& block) const;
   void PackTransposedX(const Args& args, int part, Block& block) const;
@@ -126,6 +126,8 @@ class Product {
   bool ReadsRows() const { return tiles_.row_unit > 1; }
   int64_t DepthOfBlocks(int64_t most) const;
   int64_t DepthOfRows(int64_t rows) const;
+  bool HasDeepBlocks() const { return def_.y_is_packed && ReadsRows(); }
+  int64_t MostXFloats() const;
   int64_t CopiedRow(int64_t depth) const;
   int64_t XFloats(int64_t rows) const;
   int64_t LineFloats(int64_t rows) const;

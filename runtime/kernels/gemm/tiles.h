@@ -47,7 +47,7 @@ struct Tiles {
   bool as_in_memory = false;
   int most_vectors = kMostVectors;  // of columns of the largest tile
   int block_rows = 192;             // rows of a block of x, at most (gemm.cc)
-  int block_depth = 256;            // elements along k of a block of x, at most
+  int block_depth = 256;            // elements along k of a block of so many rows, at most
   // Elements along k that are summed at once. Blocks of x and parts of a triangle begin at
   // multiples of it, so that the bits of a sum do not depend on them.
   int depth_unit = 1;

@@ -93,6 +93,7 @@ void MultiplyRest(const float* x, int64_t x_row, int rows, const float* y, int64
   }
   MemoryIsRead();
   MultiplyUnit<row_tiles, vectors>(left[0], kUnit, right[0], vectors * kUnit);
+  MemoryIsRead();
 }
 
 // The rows of z and of the sums that exist, one vector after the other: use(vector of z, of the
