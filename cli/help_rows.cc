@@ -71,6 +71,7 @@ class NamingBlocks {
 }  // namespace
 
 std::string ManualRows(const std::string& name) {
+  if (name.empty()) return "";
   constexpr size_t kMost = 5;
   std::string rows, paragraphs;
   size_t row_count = 0, paragraph_count = 0;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "data/csv.h"
 #include "data/init/column_format.h"
 #include "runtime/base/text.h"
@@ -232,9 +233,9 @@ void PlanCodes(const InspectedColumn& column, const NaValues& na_values, int64_t
     return LeaveOut(absl::StrCat("always ", ShownField(words[0].first)), feature);
   }
   if (column.values().complete() && 2 * different > present) {
-    return LeaveOut(
-        absl::StrCat("nearly every example has another code (", different, " in ", present, ")"),
-        feature);
+    return LeaveOut(absl::StrCat("nearly every example has another code (", different, " in ",
+                                 present, "); --numbers makes numbers of a column of codes"),
+                    feature);
   }
   PlanIds(column, na_values, feature);
   absl::StrAppend(&feature.comment, "; no numbers, as zeros lead ",
@@ -348,6 +349,10 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
     const std::string& where = column.empty() > 0 ? column.first_missing() : column.first_text();
     return wrong(Plural(missing, "example"), missing == 1 ? " has" : " have", " none",
                  where.empty() ? "" : absl::StrCat(", the first at ", where),
+                 column.empty() == missing || plan.na_values.empty()
+                     ? ""
+                     : absl::StrCat("; ", absl::StrJoin(plan.na_values, ", "),
+                                    " count as missing, as among the numbers of other columns"),
                  "; leave such examples out of the file");
   }
   const std::vector<LabelClass> classes = LabelClasses(column, {.number = label.number_format});

@@ -74,6 +74,7 @@ class TablePlanner {
       NoteCode(plan_.label);
     } else {
       RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
+      NoteAssumption(plan_.label);
     }
     SetClassNames(table_.class_names, plan_);
     plan_.text_model = options_.text.model;
@@ -346,7 +347,26 @@ class TablePlanner {
     plan_.notes.push_back(absl::StrCat("The values of ", Quote(name),
                                        " are taken for codes, not numbers: zeros lead them, as in ",
                                        ShownField(columns_[column]->first_code()),
-                                       ". --numbers=", name, " makes numbers of them"));
+                                       ". --numbers=", ShellWord(name), " makes numbers of them"));
+  }
+
+  // Says which words of a column count as missing because they do among numbers of another column.
+  void NoteMissingWords(size_t column) {
+    const InspectedColumn& values = *columns_[column];
+    for (size_t i = 0; i < kMissingTexts.size(); ++i) {
+      const int64_t count = values.missing_texts(i);
+      if (count == 0 || values.IsNumber(plan_.na_values)) continue;
+      if (std::find(plan_.na_values.begin(), plan_.na_values.end(), kMissingTexts[i]) ==
+          plan_.na_values.end()) {
+        continue;
+      }
+      const PlannedFeature& feature = plan_.features[column];
+      plan_.notes.push_back(absl::StrCat(
+          Plural(count, "value"), " of ",
+          Quote(feature.title.empty() ? feature.name : feature.title),
+          count == 1 ? " is " : " are ", ShownField(kMissingTexts[i]), ", which ",
+          count == 1 ? "counts" : "count", " as missing, as among the numbers of another column"));
+    }
   }
 
   void PlanColumn(size_t i) {
@@ -379,6 +399,7 @@ class TablePlanner {
       PlanScalar(*columns_[i], plan_.na_values, plan_.examples, feature);
     }
     if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
+    if (feature.kind == Kind::kCategory) NoteMissingWords(i);
     NoteAssumption(i);
     if (feature.kind != Kind::kNumber) return;
     if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
@@ -403,7 +424,10 @@ class TablePlanner {
   // Says what was assumed of a column of numbers or times that can be read in two ways.
   void NoteAssumption(size_t column) {
     PlannedFeature& feature = plan_.features[column];
-    if (feature.kind != Kind::kNumber && feature.kind != Kind::kTime) return;
+    if (feature.kind != Kind::kNumber && feature.kind != Kind::kTime &&
+        feature.kind != Kind::kLabel) {
+      return;
+    }
     const FormattedColumn* const formatted = FormattedOf(column);
     const auto assumed = table_.assumptions.find(column);
     const std::string& assumption = formatted != nullptr ? formatted->format.assumption

@@ -16,7 +16,7 @@
 namespace tpurun {
 namespace {
 
-std::string FileOf(const std::string& where) { return where.substr(0, where.rfind(':')); }
+std::string FileOfRow(const std::string& where) { return where.substr(0, where.rfind(':')); }
 
 // "12 days", "1h30m".
 std::string SpanText(double days) {
@@ -30,13 +30,14 @@ std::string ColumnName(const InspectedTable& table, size_t column) {
                                                               : table.titles[column];
 }
 
-// The command line that runs a filter on the rows of a file.
+// The command line that runs a filter on the rows of a file. `awk 1` ends the last line, if it must
+// be.
 std::string Rewrite(const InspectedTable& table, const std::string& file,
                     const std::string& filter) {
   const std::string from = ShellWord(file);
-  if (table.skip_lines == 0) return absl::StrCat(filter, " ", from, " >sorted.csv");
+  if (table.skip_lines == 0) return absl::StrCat("awk 1 ", from, " | ", filter, " >sorted.csv");
   return absl::StrCat("(head -n ", table.skip_lines, " ", from, "; tail -n +", table.skip_lines + 1,
-                      " ", from, " | ", filter, ") >sorted.csv");
+                      " ", from, " | awk 1 | ", filter, ") >sorted.csv");
 }
 
 using Times = std::map<size_t, TimeSteps>;
@@ -59,9 +60,11 @@ class RowTimes {
   absl::Status CheckOrder() const {
     const TimeStep& fall = steps_.first_fall();
     if (steps_.falls() == 0) return absl::OkStatus();
+    const std::string& assumption = format().assumption;
     return absl::DataLossError(absl::StrCat(
         Name(), ": got ", ShownField(fall.to), " at ", fall.to_where, " after ",
         ShownField(fall.from), " at ", fall.from_where,
+        assumption.empty() ? "" : absl::StrCat(" (", assumption, ")"),
         ", want rows in the order of time, the oldest first; ", HowToSort(),
         "; --ignore=", ShellWord(ColumnName(table_, column_)), " takes them as they come"));
   }
@@ -100,8 +103,8 @@ class RowTimes {
 
   std::string HowToSort() const {
     const TimeStep& fall = steps_.first_fall();
-    const std::string file = FileOf(fall.to_where);
-    if (steps_.falls() == 1 && file != FileOf(fall.from_where)) {
+    const std::string file = FileOfRow(fall.to_where);
+    if (steps_.falls() == 1 && file != FileOfRow(fall.from_where)) {
       return "name the files in the order of time";
     }
     if (steps_.rises() == 0) {
@@ -116,12 +119,15 @@ class RowTimes {
                         ", or divide several series into a file each");
   }
 
-  // Times that begin with the year are sorted as texts.
+  const ColumnFormat& format() const { return table_.formatted.at(column_).format; }
+
+  // Times that begin with the year are sorted as texts with numbers, which may lack zeros.
   std::string SortCommand() const {
-    const std::string& format = table_.formatted.at(column_).format.time_format;
-    if (!absl::StartsWith(format, "%Y") || absl::EndsWith(format, "%Ez")) return "";
+    const std::string& format = this->format().time_format;
+    const bool has_offset = absl::EndsWith(format, "%Ez");
+    if (!absl::StartsWith(format, "%Y") || absl::StrContains(format, "%I") || has_offset) return "";
     const std::string delim = table_.delim == '\t' ? "$'\\t'" : ShellWord({table_.delim});
-    return absl::StrCat("LC_ALL=C sort -s -t", delim, " -k", column_ + 1, ",", column_ + 1);
+    return absl::StrCat("LC_ALL=C sort -s -t", delim, " -k", column_ + 1, ",", column_ + 1, "V");
   }
 
   const InspectedTable& table_;

@@ -66,7 +66,9 @@ void SetInput(const std::vector<std::string>& files, const std::string& given,
 // ---- image files in place of records
 
 bool IsImageFile(const std::string& name) {
-  for (const char* const ending : {".jpg", ".jpeg", ".png"}) {
+  // Those of other images, too: decode_image then says what it wants.
+  for (const char* const ending :
+       {".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".heic", ".tif", ".tiff"}) {
     if (absl::EndsWithIgnoreCase(name, ending)) return true;
   }
   if (!IsRegularFile(name)) return false;
@@ -77,10 +79,16 @@ bool IsImageFile(const std::string& name) {
   return ImageFormatOf({begin, got}) != nullptr;
 }
 
-// The first of the names that is a folder or image files; nullptr if they all may be records.
+bool HasImageFiles(const std::string& folder) {
+  const absl::StatusOr<std::vector<std::string>> files = ImageFilesBelow(folder);
+  return files.ok() && (files->empty() || std::any_of(files->begin(), files->end(), IsImageFile));
+}
+
+// The first of the names that is image files, or a folder of them; nullptr if they all may be
+// records.
 const std::string* FirstImage(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (IsDirectory(name) || IsImageFile(name)) return &name;
+    if (IsDirectory(name) ? HasImageFiles(name) : IsImageFile(name)) return &name;
     if (name == kStandardInput || FileExists(name)) continue;
     const auto found = Glob(name);
     if (found.ok() && std::any_of(found->begin(), found->end(), IsImageFile)) return &name;

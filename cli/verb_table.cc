@@ -503,7 +503,7 @@ std::span<const Verb> Verbs() {
        .first_path = 0,
        .run = InspectCommand},
       {.name = "report",
-       .doc = "Show runs side by side: curves, final metrics and what differs in their settings",
+       .doc = "Show runs side by side: curves, metrics and what differs in their settings",
        .arguments = "DIR...",
        .example = "tpurun report /tmp/tpurun/iris --output=report.html",
        .flags = {{.name = "output",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 namespace {
@@ -13,8 +14,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::TextFormat;
-
-absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
 // The path around `path`: without its last ".name" or "[index]".
 std::string_view Enclosing(std::string_view path) {

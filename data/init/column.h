@@ -17,8 +17,9 @@
 namespace tpurun {
 
 // Texts that tables contain in place of a missing value, besides the empty text.
-inline constexpr std::array<std::string_view, 14> kMissingTexts = {
-    "?", "NA", "N/A", "na", "n/a", "nan", "NaN", "NAN", "null", "NULL", "None", "none", "-", "."};
+inline constexpr std::array<std::string_view, 19> kMissingTexts = {
+    "?",    "NA",   "N/A",  "na",   "n/a",  "nan",  "NaN",  "NAN", "-nan", "null",
+    "NULL", "Null", "None", "none", "NONE", "#N/A", "<NA>", "-",   "."};
 
 // Add the examples in order, each with exactly one of the Add calls.
 class InspectedColumn {

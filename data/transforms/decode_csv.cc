@@ -252,10 +252,11 @@ class CsvDecoder {
       }
       if (fields_[place].empty()) {
         return absl::StrCat(FieldTitle(place), ": the field is empty and has no default_value",
-                            kAddDefault);
+                            AdviceOfMissing(column.label(), column.dtype()));
       }
       return absl::StrCat(FieldTitle(place), ": the field is ", ShownField(fields_[place]),
-                          ", which counts as missing, and has no default_value", kAddDefault);
+                          ", which counts as missing, and has no default_value",
+                          AdviceOfMissing(column.label(), column.dtype()));
     }
     const std::string_view field = missing ? column.default_value() : fields_[place];
     if (AppendFormatted(field, format, &number_, to) && (missing || LastIsFinite(*to))) return "";

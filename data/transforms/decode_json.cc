@@ -220,8 +220,10 @@ class JsonRowReader {
         TitleOf(feature_), ": want ", proto::DataType_Name(feature.config.dtype()),
         overflows ? kFloatBound : "",
         shape.empty() ? "" : absl::StrCat(" of shape [", absl::StrJoin(shape, ","), "]"), ", got ",
-        got == "null" ? absl::StrCat("null, and there is no default_value", kAddDefault)
-                      : std::string(got)));
+        got == "null"
+            ? absl::StrCat("null, and there is no default_value",
+                           AdviceOfMissing(feature.config.label(), feature.config.dtype()))
+            : std::string(got)));
   }
 
   bool Push(Frame frame) {
@@ -360,7 +362,8 @@ class JsonDecoder {
       const bool may_lack = may_lack_labels_ && feature.config.label();
       if (!feature.config.has_default_value() && !may_lack) {
         return absl::StrCat("feature ", Quote(feature.config.name()), ": there is no ",
-                            Quote(KeyOf(feature.config)), ", and no default_value", kAddDefault);
+                            Quote(KeyOf(feature.config)), ", and no default_value",
+                            AdviceOfMissing(feature.config.label(), feature.config.dtype()));
       }
       AppendMissing(feature, made, i);
     }

@@ -226,7 +226,8 @@ class ExampleParser {
         if (!wanted.default_value.has_value()) {
           return absl::DataLossError(absl::StrCat(
               "feature ", Quote(wanted.type.name), " is missing and has no default_value",
-              may_lack_labels_ ? "; label: true says that records for predict may lack it" : ""));
+              may_lack_labels_ ? "; if it is a label, label: true lets records for predict lack it"
+                               : ""));
         }
         PutDefault(*wanted.default_value, row, &made[i]);
         continue;

@@ -127,8 +127,8 @@ class RowsWithoutLabelsTest(ProgramTest):
         write(self.path('out/run.textproto'), text.replace(' label: true', ''))
         done = self.call('predict', config, f'--input={bare}')
         self.assertEqual((done.code, done.out), (65, ''), str(done))
-        self.assertRegex(done.messages[0], 'feature "label" is missing and has no default_value; label: true says that '
-                                           'records for predict may lack it$')
+        self.assertRegex(done.messages[0], 'feature "label" is missing and has no default_value; if it is a label, '
+                                           'label: true lets records for predict lack it$')
 
     def test_numbers_that_are_not_finite(self):
         write(self.path('train.csv'), 'x,z,y\n' + ''.join(f'{i / 8},{i * 7 % 11},{i * i}\n' for i in range(60)))
@@ -136,7 +136,8 @@ class RowsWithoutLabelsTest(ProgramTest):
         config = f'--config={self.path("out/run.textproto")}'
         self.succeed('train', config, '--max_steps=20')
         for value, message in (
-                ('nan', 'the field is "nan", which counts as missing, and has no default_value'),
+                ('nan', 'the field is "nan", which counts as missing, and has no default_value: '
+                        'leave the row out, or add one, such as the mean in training'),
                 ('-inf', 'want FLOAT32 of magnitude 3.4028235e\\+38 or less, got "-inf"')):
             write(self.path('rows.csv'), f'x,z\n5.1,3.5\n{value},0.2\n')
             done = self.call('predict', config, f'--input={self.path("rows.csv")}')
