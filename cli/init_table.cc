@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/init_features.h"
+#include "cli/init_lines.h"
 #include "cli/init_plan.h"
 #include "cli/init_times.h"
 #include "data/csv.h"

@@ -337,7 +337,8 @@ TEST_F(InitTest, ASeriesWithTheNewestRowsFirstIsRefused) {
       PlanCsv(RowsAt(Dates(40, [](int row) { return -row; })), {}, "series").status().message(),
       "column \"day\": got \"2023-12-31\" at data:3 after \"2024-01-01\" at data:2, want rows "
       "in the order of time, the oldest first; all rows are the other way round: (head -n 1 "
-      "data; tail -n +2 data | awk 1 | tac) >sorted.csv turns them; --ignore=day takes them as they "
+      "data; tail -n +2 data | awk 1 | tac) >sorted.csv turns them; --ignore=day takes them as "
+      "they "
       "come");
 }
 
@@ -349,7 +350,8 @@ TEST_F(InitTest, ASeriesWhoseTimesFallIsRefused) {
       "column \"day\": got \"2024-01-01\" at data:22 after \"2024-01-20\" at data:21, want rows "
       "in the order of time, the oldest first; 1 of 40 rows is earlier than the row before; sort "
       "them: "
-      "(head -n 1 data; tail -n +2 data | awk 1 | LC_ALL=C sort -s -t, -k1,1V) >sorted.csv, or divide "
+      "(head -n 1 data; tail -n +2 data | awk 1 | LC_ALL=C sort -s -t, -k1,1V) >sorted.csv, or "
+      "divide "
       "several series into a file each; --ignore=day takes them as they come");
   EXPECT_TRUE(PlanCsv(text, {.ignore = {"day"}}, "series").ok());
 }
