@@ -67,7 +67,7 @@ class InitTablesTest(ProgramTest):
         result, done = self.init('csv', 'a.csv')
         self.assertEqual((result['features'], result['left_out']),
                          (['zip', 'month', 'level', 'kind'], ['number']))
-        notes = [line for line in done.log if 'codes' in line]
+        notes = [line for line in done.log if 'taken for codes' in line]
         self.assertEqual(len(notes), 2, str(done))
         self.assertIn('The values of "zip" are taken for codes, not numbers: zeros lead them, as in '
                       '"0', notes[0])
@@ -84,7 +84,7 @@ class InitTablesTest(ProgramTest):
         head = 'zip,month,level,kind\n'
         self.assertNotEqual(*self.predict(f'{head}00123,01,1,1\n123,01,1,1\n'))
         result, done = self.init('csv', 'a.csv', '--numbers=zip,month', output='numbers')
-        self.assertNotIn('codes', str(done.log))
+        self.assertNotIn('taken for codes', str(done.log))
         self.assertNotIn('STRING }', self.run_text('numbers'))
         for flags, message in (
                 (['--numbers=sold', '--label=zip'], '--numbers: column "sold" has other values than numbers'),
@@ -120,13 +120,14 @@ class InitTablesTest(ProgramTest):
         write(self.path('a.jsonl'), ''.join(json.dumps(dict(zip(head, row))) + '\n' for row in rows))
         self.init('csv', 'a.csv')
         self.train(steps=10)
-        advice = ': leave the row out, or add one, such as the mean in training'
-        for row, message in (
-                (',red,2023-01-11,"1,000"', 'new:3: column 1 "x": the field is empty and has no default_value'),
-                ('1,,2023-01-11,"1,000"', 'new:3: column 2 "color": the field is empty and has no default_value')):
+        advice = ': leave the row out, or add one'
+        for row, message, such in (
+                (',red,2023-01-11,"1,000"', 'new:3: column 1 "x": the field is empty and has no default_value',
+                 ', such as the mean in training'),
+                ('1,,2023-01-11,"1,000"', 'new:3: column 2 "color": the field is empty and has no default_value', '')):
             write(self.path('new'), 'x,color,day,price\n1,red,2023-01-11,"1,000"\n' + row + '\n')
             done = self.call('predict', '--config=out/run.textproto', '--input=new')
-            self.assertEqual((done.code, done.messages), (65, [f'tpurun: {message}{advice}']))
+            self.assertEqual((done.code, done.messages), (65, [f'tpurun: {message}{advice}{such}']))
         self.init('csv', 'a.csv', '--impute', output='imputed')
         self.train('imputed', steps=10)
         text = self.run_text('imputed')
