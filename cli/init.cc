@@ -116,6 +116,10 @@ absl::Status CheckTableFlags(const CommandLine& command, const InitKind& kind) {
     return absl::InvalidArgumentError(
         absl::StrCat("--delimiter is for the columns of CSV files, and not for init ", kind.name));
   }
+  if (command.Has("numbers") && kind.is_table && kind.name != std::string_view("csv")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--numbers is for the texts of CSV files, and not for init ", kind.name));
+  }
   for (const char* flag : {"ids", "ignore", "text", "numbers", "missing_indicator", "impute"}) {
     if (!command.Has(flag)) continue;
     if (!kind.is_table && (!kind.is_series || flag != std::string_view("ignore"))) {
@@ -349,8 +353,7 @@ void Advise(const InitPlan& plan, size_t files, const std::string& config,
   }
   for (const PlannedFeature& feature : plan.features) {
     if (feature.kind != PlannedFeature::Kind::kLeftOut) continue;
-    LOG(INFO) << "Left out " << Quote(feature.title.empty() ? feature.name : feature.title) << ": "
-              << feature.comment << ".";
+    LOG(INFO) << "Left out " << Quote(TitleOf(feature)) << ": " << feature.comment << ".";
   }
   for (const std::string& note : plan.notes) LOG(INFO) << note << ".";
   for (const std::string& warning : plan.warnings) LOG(WARNING) << warning << ".";

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/init_lines.h"
 #include "data/csv.h"
 #include "data/init/column_format.h"
 #include "runtime/base/text.h"
@@ -194,6 +195,33 @@ void LeaveOut(const std::string& why, PlannedFeature& feature) {
   feature.comment = why;
 }
 
+NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns) {
+  NaValues found;
+  for (size_t i = 0; i < kMissingTexts.size(); ++i) {
+    const bool occurs =
+        std::any_of(columns.begin(), columns.end(), [i](const InspectedColumn* column) {
+          return column->missing_texts(i) > 0 && column->IsNumber();
+        });
+    if (occurs) found.emplace_back(kMissingTexts[i]);
+  }
+  return found;
+}
+
+void NoteMissingWords(const InspectedColumn& column, const NaValues& na_values,
+                      const PlannedFeature& feature, std::vector<std::string>& notes) {
+  if (column.IsNumber(na_values)) return;
+  for (size_t i = 0; i < kMissingTexts.size(); ++i) {
+    const int64_t count = column.missing_texts(i);
+    if (count == 0 ||
+        std::find(na_values.begin(), na_values.end(), kMissingTexts[i]) == na_values.end())
+      continue;
+    notes.push_back(absl::StrCat(Plural(count, "value"), " of ", Quote(TitleOf(feature)),
+                                 count == 1 ? " is " : " are ", ShownField(kMissingTexts[i]),
+                                 ", which ", count == 1 ? "counts" : "count",
+                                 " as missing, as among the numbers of another column"));
+  }
+}
+
 void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
                 PlannedFeature& feature) {
   if (column.numbers() + column.texts() + column.empty() == column.Missing(na_values)) {
@@ -338,8 +366,7 @@ std::vector<PlannedFeature> PlanTime(const FormattedColumn& column, const NaValu
 absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
   PlannedFeature& label = plan.features[plan.label];
   label.kind = Kind::kLabel;
-  const std::string title =
-      absl::StrCat("label ", Quote(label.title.empty() ? label.name : label.title), ": ");
+  const std::string title = absl::StrCat("label ", Quote(TitleOf(label)), ": ");
   const auto wrong = [&title](const auto&... parts) {
     return absl::DataLossError(absl::StrCat(title, parts...));
   };
@@ -351,7 +378,7 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
                  where.empty() ? "" : absl::StrCat(", the first at ", where),
                  column.empty() == missing || plan.na_values.empty()
                      ? ""
-                     : absl::StrCat("; ", absl::StrJoin(plan.na_values, ", "),
+                     : absl::StrCat("; ", absl::StrJoin(QuoteAll(plan.na_values), ", "),
                                     " count as missing, as among the numbers of other columns"),
                  "; leave such examples out of the file");
   }

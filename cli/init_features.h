@@ -25,6 +25,12 @@ float PositiveOr1(double stddev);
 
 void LeaveOut(const std::string& why, PlannedFeature& feature);
 
+// The texts for missing values in columns that are numbers otherwise.
+NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns);
+// Says which words of a column count as missing because they do among numbers of another column.
+void NoteMissingWords(const InspectedColumn& column, const NaValues& na_values,
+                      const PlannedFeature& feature, std::vector<std::string>& notes);
+
 // Decides whether a feature of one value per example is a number, a category or nothing to learn
 // from.
 void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,

@@ -194,8 +194,7 @@ absl::Status FinishPlan(InitPlan& plan) {
     std::vector<std::string> reasons;
     for (const PlannedFeature& feature : plan.features) {
       if (feature.kind != Kind::kLeftOut) continue;
-      reasons.push_back(absl::StrCat(Quote(feature.title.empty() ? feature.name : feature.title),
-                                     " (", feature.comment, ")"));
+      reasons.push_back(absl::StrCat(Quote(TitleOf(feature)), " (", feature.comment, ")"));
     }
     constexpr size_t kShown = 5;
     if (reasons.size() > kShown) {

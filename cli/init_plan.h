@@ -117,6 +117,11 @@ enum class TextModel {
   kBag,   // none: the text is a bag of hashed runs of words
 };
 
+// What its data calls it, else its name in the configuration.
+inline const std::string& TitleOf(const PlannedFeature& feature) {
+  return feature.title.empty() ? feature.name : feature.title;
+}
+
 struct InitPlan {
   // True for a table, false for tf.Examples.
   bool is_table = false;

@@ -30,19 +30,6 @@ std::string_view WithoutNumber(std::string_view title) {
   return title.substr(0, title.find_last_not_of("0123456789") + 1);  // npos + 1 is 0
 }
 
-// The texts for missing values in columns that are numbers otherwise.
-NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns) {
-  NaValues found;
-  for (size_t i = 0; i < kMissingTexts.size(); ++i) {
-    const bool occurs =
-        std::any_of(columns.begin(), columns.end(), [i](const InspectedColumn* column) {
-          return column->missing_texts(i) > 0 && column->IsNumber();
-        });
-    if (occurs) found.emplace_back(kMissingTexts[i]);
-  }
-  return found;
-}
-
 class TablePlanner {
  public:
   TablePlanner(const InspectedTable& table, const TableOptions& options)
@@ -199,7 +186,7 @@ class TablePlanner {
     plan_.label = columns.front();
     for (const size_t column : columns) {
       const PlannedFeature& feature = plan_.features[column];
-      const std::string title = feature.title.empty() ? feature.name : feature.title;
+      const std::string title = TitleOf(feature);
       if (feature.kind != Kind::kNumber) {
         return absl::DataLossError(absl::StrCat("label ", Quote(title), ": want numbers, got ",
                                                 feature.kind == Kind::kTime ? "times" : "",
@@ -344,30 +331,11 @@ class TablePlanner {
   void NoteCode(size_t column) {
     const PlannedFeature& feature = plan_.features[column];
     if (feature.kind == Kind::kLeftOut) return;
-    const std::string& name = feature.title.empty() ? feature.name : feature.title;
+    const std::string& name = TitleOf(feature);
     plan_.notes.push_back(absl::StrCat("The values of ", Quote(name),
                                        " are taken for codes, not numbers: zeros lead them, as in ",
                                        ShownField(columns_[column]->first_code()),
                                        ". --numbers=", ShellWord(name), " makes numbers of them"));
-  }
-
-  // Says which words of a column count as missing because they do among numbers of another column.
-  void NoteMissingWords(size_t column) {
-    const InspectedColumn& values = *columns_[column];
-    for (size_t i = 0; i < kMissingTexts.size(); ++i) {
-      const int64_t count = values.missing_texts(i);
-      if (count == 0 || values.IsNumber(plan_.na_values)) continue;
-      if (std::find(plan_.na_values.begin(), plan_.na_values.end(), kMissingTexts[i]) ==
-          plan_.na_values.end()) {
-        continue;
-      }
-      const PlannedFeature& feature = plan_.features[column];
-      plan_.notes.push_back(absl::StrCat(
-          Plural(count, "value"), " of ",
-          Quote(feature.title.empty() ? feature.name : feature.title),
-          count == 1 ? " is " : " are ", ShownField(kMissingTexts[i]), ", which ",
-          count == 1 ? "counts" : "count", " as missing, as among the numbers of another column"));
-    }
   }
 
   void PlanColumn(size_t i) {
@@ -400,7 +368,8 @@ class TablePlanner {
       PlanScalar(*columns_[i], plan_.na_values, plan_.examples, feature);
     }
     if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
-    if (feature.kind == Kind::kCategory) NoteMissingWords(i);
+    if (feature.kind == Kind::kCategory)
+      NoteMissingWords(*columns_[i], plan_.na_values, feature, plan_.notes);
     NoteAssumption(i);
     if (feature.kind != Kind::kNumber) return;
     if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
@@ -435,8 +404,8 @@ class TablePlanner {
                                     : assumed != table_.assumptions.end() ? assumed->second
                                                                           : std::string();
     if (assumption.empty()) return;
-    plan_.notes.push_back(absl::StrCat(Quote(feature.title.empty() ? feature.name : feature.title),
-                                       ": ", assumption, "; run.textproto has the format"));
+    plan_.notes.push_back(
+        absl::StrCat(Quote(TitleOf(feature)), ": ", assumption, "; run.textproto has the format"));
     if (feature.kind == Kind::kNumber) absl::StrAppend(&feature.comment, "; ", assumption);
   }
 

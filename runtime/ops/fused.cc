@@ -143,7 +143,7 @@ absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
 
 elementwise::RunChain RunChainOf(KernelLevel level) {
   switch (level) {
-    case KernelLevel::kAmxBFloat16:  // not offered
+    case KernelLevel::kAmxBFloat16:  // has no chains
     case KernelLevel::kAvx512BFloat16:
       return elementwise::RunChainAvx512BFloat16;
     case KernelLevel::kAvx512:
@@ -156,10 +156,8 @@ elementwise::RunChain RunChainOf(KernelLevel level) {
   return elementwise::RunChainPlain;
 }
 
-// Nothing is offered for scalars and rows in bf16, and at the level of AMX, which has products
-// alone.
-std::optional<KernelOffer> OfferChains(const OpCall& call, KernelLevel level) {
-  if (level == KernelLevel::kAmxBFloat16) return std::nullopt;
+// Nothing is offered for scalars and rows in bf16.
+std::optional<KernelOffer> OfferChains(const OpCall& call, KernelLevel) {
   const auto is_small_bf16 = [&](const Shape& shape) {
     return shape.dtype == DType::kBF16 && (shape.rank() == 0 || IsRow(shape, call.results[0]));
   };
@@ -180,7 +178,7 @@ const OpDef& FusedOp() {
       .flags = {.unit = WorkUnit::kElements, .elementwise = true, .row_operands = kAllOperands},
       .infer_shape = FusedShapes,
       .reference = [](const OpCall& call) { return FusedKernel(call, nullptr); },
-      .kernels = KernelsOfLevels("chains", OfferChains,
+      .kernels = KernelsOfLevels("chains", KernelLevel::kAvx512BFloat16, OfferChains,
                                  [](const OpCall& call, KernelLevel level) {
                                    return FusedKernel(call, RunChainOf(level));
                                  }),

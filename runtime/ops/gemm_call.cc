@@ -96,7 +96,7 @@ std::vector<KernelDef> GemmKernels(
     std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,
     const std::string& algorithm) {
   std::vector<KernelDef> kernels = KernelsOfLevels(
-      algorithm,
+      algorithm, KernelLevel::kAmxBFloat16,
       [offer](const OpCall& call, KernelLevel level) -> std::optional<KernelOffer> {
         const gemm::Tiles& tiles = TilesOf(level);
         const bool multiplies =

@@ -22,11 +22,12 @@ constexpr NamedLevel kLevels[] = {
 }  // namespace
 
 std::vector<KernelDef> KernelsOfLevels(
-    const std::string& name,
+    const std::string& name, KernelLevel most,
     std::function<std::optional<KernelOffer>(const OpCall& call, KernelLevel level)> offer,
     std::function<std::unique_ptr<Kernel>(const OpCall& call, KernelLevel level)> make) {
   std::vector<KernelDef> kernels;
   for (const NamedLevel& of : kLevels) {
+    if (of.level > most) continue;
     kernels.push_back(
         {.name = absl::StrCat(name, of.name),
          .offer = [offer, of](const OpCall& call,

@@ -1,15 +1,11 @@
 #include "runtime/optimizers/clip.h"
 
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/norm.h"
 #include "runtime/optimizers/row_gradients.h"
 
 namespace tpurun {
 namespace {
-
-Value SquaredNorm(GraphBuilder& b, Value x) {
-  const Value row = Reshape(b, x, {1, b.shape(x).num_elements()});
-  return ReduceSum(b, L2LossOfRows(b, row, 2));  // 2 / 2 the sum of squares
-}
 
 // ---- clip_by_value: max(min(g, c), -c)
 

@@ -6,6 +6,7 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/ops.h"
+#include "runtime/optimizers/norm.h"
 #include "runtime/optimizers/optimizers.h"
 
 namespace tpurun {
@@ -135,11 +136,6 @@ bool AdaptsLayer(const proto::Lamb& lamb, const std::string& variable) {
                      variable);
 }
 
-Value Norm(GraphBuilder& b, Value x) {
-  const Value rows = b.shape(x).rank() == 0 ? Reshape(b, x, {1}) : x;
-  return Sqrt(b, ReduceSum(b, L2LossOfRows(b, rows, 2)));  // 2 / 2 the sum of squares of each
-}
-
 UpdateValues LambUpdate(GraphBuilder& b, const Optimizer& optimizer, const UpdateArgs& args) {
   const proto::Lamb& lamb = optimizer.lamb();
   const std::vector<Value> means = MovingMeans(b, lamb, args);
@@ -149,7 +145,8 @@ UpdateValues LambUpdate(GraphBuilder& b, const Optimizer& optimizer, const Updat
     step = Add(b, step, Mul(b, args.old.variable, Scalar(b, lamb.weight_decay_rate())));
   Value rate = args.learning_rate;
   if (AdaptsLayer(lamb, args.name)) {
-    const Value of_variable = Norm(b, args.old.variable), of_step = Norm(b, step);
+    const Value of_variable = Sqrt(b, SquaredNorm(b, args.old.variable)),
+                of_step = Sqrt(b, SquaredNorm(b, step));
     const Value both = Greater(b, Minimum(b, of_variable, of_step), Scalar(b, 0));
     rate = Mul(b, rate, Select(b, both, Div(b, of_variable, of_step), Scalar(b, 1)));
   }

@@ -94,6 +94,19 @@ class InitTablesTest(ProgramTest):
             self.assertEqual(done.code, 2, str(done))
             self.assertIn(message, done.messages[0])
 
+    def test_numbers_are_of_csv_files(self):
+        write(self.path('a.jsonl'), ''.join(f'{{"x":"0{i}","y":{i % 2}}}\n' for i in range(50)))
+        done = self.call('init', 'jsonl', 'a.jsonl', '--output=out', '--numbers=x')
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('--numbers is for the texts of CSV files, and not for init jsonl', done.messages[0])
+
+    def test_words_that_count_as_missing_are_told(self):
+        rows = [['grade', 'x', 'y'], *([['-', 'A', 'B'][i % 3], ['-', i][i % 4 > 0], i % 2] for i in range(90))]
+        write(self.path('a.csv'), csv_text(rows))
+        _, done = self.init('csv', 'a.csv')
+        self.assertIn('30 values of "grade" are "-", which count as missing, as among the numbers of another column.',
+                      done.log)
+
     def test_a_label_of_codes_is_of_classes(self):
         write(self.path('a.csv'), csv_text([['x', 'y'], *([i % 7, f'{i % 3 * 5:03}'] for i in range(200))]))
         result, _ = self.init('csv', 'a.csv')

@@ -1,7 +1,6 @@
 """Reviews: raw texts to a classifier, as the configuration of testdata/reviews says."""
 import json
 import os
-import statistics
 
 from program import ProgramTest, checkpoint_files, write
 
@@ -29,16 +28,12 @@ class ReviewsTest(ProgramTest):
         return list(map(json.loads, done.out.splitlines()))
 
     def test_every_seed_learns(self):
-        accuracies = []
         for seed in range(1, 4):
             model_dir = f'seed{seed}'
             self.succeed(*self.reviews('train', model_dir, f'--tf_random_seed={seed}'))
             evaluated = self.result(self.succeed(*self.reviews('evaluate', model_dir)))
             self.assertEqual(evaluated['examples'], 200)
-            accuracies.append(evaluated['accuracy'])
-        # Of 20 seeds with each of two orders of sums, one seed has 0.885 and all others 0.92 to 0.97.
-        self.assertGreaterEqual(min(accuracies), 0.85, accuracies)
-        self.assertGreaterEqual(statistics.mean(accuracies), 0.92, accuracies)
+            self.assertGreaterEqual(evaluated['accuracy'], 0.9, f'seed {seed}')
 
     def test_threads_and_a_restart_change_no_byte(self):
         self.succeed(*self.reviews('train', 'whole', '--max_steps=30', *RESAMPLED,

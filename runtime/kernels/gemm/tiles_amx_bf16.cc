@@ -26,8 +26,7 @@ struct alignas(64) TileConfiguration {
 constexpr TileConfiguration kConfiguration;
 
 // GCC 12 does not know which memory the instructions of tiles read and write.
-inline void MemoryIsRead() { asm volatile("" : : : "memory"); }
-inline void MemoryIsWritten() { asm volatile("" : : : "memory"); }
+inline void MemoryBarrier() { asm volatile("" : : : "memory"); }
 
 void Begin() { _tile_loadconfig(&kConfiguration); }
 void End() { _tile_release(); }
@@ -42,7 +41,7 @@ void ZeroSums() {
 
 template <int row_tiles, int vectors>
 void LoadSums(const float* from, int64_t row) {
-  MemoryIsRead();
+  MemoryBarrier();
   _tile_loadd(0, from, row * kFloatBytes);
   if constexpr (vectors > 1) _tile_loadd(1, from + kUnit, row * kFloatBytes);
   if constexpr (row_tiles > 1) _tile_loadd(2, from + kUnit * row, row * kFloatBytes);
@@ -57,7 +56,7 @@ void StoreSums(float* to, int64_t row) {
   if constexpr (row_tiles > 1) _tile_stored(2, to + kUnit * row, row * kFloatBytes);
   if constexpr (row_tiles > 1 && vectors > 1)
     _tile_stored(3, to + kUnit * row + kUnit, row * kFloatBytes);
-  MemoryIsWritten();
+  MemoryBarrier();
 }
 
 // 16 elements along k.
@@ -91,9 +90,9 @@ void MultiplyRest(const float* x, int64_t x_row, int rows, const float* y, int64
                                                       : _mm512_setzero_ps());
     }
   }
-  MemoryIsRead();
+  MemoryBarrier();
   MultiplyUnit<row_tiles, vectors>(left[0], kUnit, right[0], vectors * kUnit);
-  MemoryIsRead();
+  MemoryBarrier();
 }
 
 // The rows of z and of the sums that exist, one vector after the other: use(vector of z, of the
@@ -125,15 +124,11 @@ void RunRows(const TileArgs& tile, int rows) {
   }
   const float* x = tile.x;
   const float* y = tile.y;
-  for (int64_t repeat = 0; repeat < tile.repeats; ++repeat, x += tile.x_jump) {
-    int64_t left = tile.depth;
-    for (; left >= kUnit; left -= kUnit, x += kUnit, y += kUnit * tile.y_depth)
-      MultiplyUnit<row_tiles, vectors>(x, tile.x_row, y, tile.y_depth);
-    if (left == 0) continue;
+  int64_t left = tile.depth;
+  for (; left >= kUnit; left -= kUnit, x += kUnit, y += kUnit * tile.y_depth)
+    MultiplyUnit<row_tiles, vectors>(x, tile.x_row, y, tile.y_depth);
+  if (left > 0)
     MultiplyRest<row_tiles, vectors>(x, tile.x_row, rows, y, tile.y_depth, static_cast<int>(left));
-    x += left;
-    y += left * tile.y_depth;
-  }
   if (fits && tile.bias == nullptr && tile.rounded == nullptr)
     return StoreSums<row_tiles, vectors>(tile.z, tile.z_row);
   StoreSums<row_tiles, vectors>(sums, kSumsRow);
