@@ -11,6 +11,7 @@
 #include "runtime/kernels/conv/convolution.h"
 #include "runtime/kernels/conv/filter_grad.h"
 #include "runtime/kernels/conv/pixel_products.h"
+#include "runtime/kernels/conv/shifted_images.h"
 #include "tests/kernels/levels.h"
 
 namespace tpurun::conv {
@@ -140,8 +141,24 @@ void IfInside(const ConvDims& d, int64_t oh, int64_t ow, int64_t kh, int64_t kw,
   if (h >= 0 && h < d.h && w >= 0 && w < d.w) f(h, w);
 }
 
+// The order in which a sum takes the pixels of dy: rows of so many pixels and images of so many.
+// Those behind the pixels of a row or of an image are zeros.
+struct PixelOrder {
+  int64_t row, image;
+};
+
+PixelOrder OrderOfShiftedImages(const ConvDims& d) {
+  const auto first_pixel = [&](int64_t kw) {
+    return static_cast<int64_t>(
+        std::floor(static_cast<double>(kw - d.left) / static_cast<double>(d.sw)));
+  };
+  const int64_t row = d.ow + first_pixel(d.kw - 1) - first_pixel(0);
+  return {row, ((d.oh - 1) * row + d.ow + 31) / 32 * 32};
+}
+
 template <typename Product>
-void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form) {
+void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form,
+                      const PixelOrder& order) {
   SCOPED_TRACE(Told(level, d, form));
   const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
       dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
@@ -166,15 +183,23 @@ void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form) {
   for (int64_t i = 0; i < static_cast<int64_t>(dk.size()); ++i) {
     const int64_t f = i % d.f, c = i / d.f % d.c, kw = i / d.f / d.c % d.kw,
                   kh = i / d.f / d.c / d.kw;
-    const auto of_x = [&](int64_t pixel) {
+    const auto of_x = [&](int64_t place) {
+      const int64_t n = place / order.image, oh = place % order.image / order.row,
+                    ow = place % order.image % order.row;
       float number = 0;
-      IfInside(d, pixel / d.ow % d.oh, pixel % d.ow, kh, kw, [&](int64_t h, int64_t w) {
-        number = form.Part(x.f32[((pixel / d.oh / d.ow * d.h + h) * d.w + w) * d.c + c]);
+      if (oh >= d.oh || ow >= d.ow) return number;
+      IfInside(d, oh, ow, kh, kw, [&](int64_t h, int64_t w) {
+        number = form.Part(x.f32[((n * d.h + h) * d.w + w) * d.c + c]);
       });
       return number;
     };
-    const auto of_dy = [&](int64_t pixel) { return form.Part(dy.f32[pixel * d.f + f]); };
-    const float want = gemm::Sum(gemm::OrderOf(*level.tiles), d.n * d.oh * d.ow, 0.0f, of_x, of_dy);
+    const auto of_dy = [&](int64_t place) {
+      const int64_t n = place / order.image, oh = place % order.image / order.row,
+                    ow = place % order.image % order.row;
+      if (oh >= d.oh || ow >= d.ow) return 0.0f;
+      return form.Part(dy.f32[((n * d.oh + oh) * d.ow + ow) * d.f + f]);
+    };
+    const float want = gemm::Sum(gemm::OrderOf(*level.tiles), d.n * order.image, 0.0f, of_x, of_dy);
     ASSERT_EQ(dk[i], want) << kh << ", " << kw << ", " << c << ", " << f;
   }
 }
@@ -271,11 +296,13 @@ TEST(FilterGrad, EveryElementIsOneSum) {
   for (const Level& level : gemm::Levels()) {
     for (const ConvDims& d : Cases()) {
       for (const Form& form : FormsOf(level)) {
-        if (level.tiles->row_unit > 1) {
-          ExpectFilterGrad<PixelProducts>(level, d, form);
-        } else {
-          ExpectFilterGrad<FilterGrad>(level, d, form);
+        const PixelOrder in_order = {d.ow, d.oh * d.ow};
+        if (level.tiles->row_unit == 1) {
+          ExpectFilterGrad<FilterGrad>(level, d, form, in_order);
+          continue;
         }
+        ExpectFilterGrad<ShiftedImages>(level, d, form, OrderOfShiftedImages(d));
+        if (PixelProducts::Computes(d)) ExpectFilterGrad<PixelProducts>(level, d, form, in_order);
         if (HasFatalFailure()) return;
       }
     }

@@ -1,10 +1,6 @@
-// The gradient of a convolution's kernel (filter_grad.h) as products of gemm.h over all pixels of
-// y, for tiles that read rows of x.
-//
-// Row kh of the kernel is patches' dy: row (n, oh, ow) of `patches` holds the numbers of the KW
-// pixels of x that pixel (n, oh, ow) of y reads for that kh, and zeros where they are outside of x.
-// Without pads and strides, the patches of a kernel of 1 x 1 are x itself. Every element is one sum
-// over rising (n, oh, ow), in the order of the tiles.
+// The gradient of a kernel of 1 x 1 without pads and strides (filter_grad.h): x' dy, a product of
+// gemm.h over all pixels, for tiles that read rows of x. Every element is one sum over rising
+// (n, oh, ow), in the order of the tiles.
 #ifndef TPURUN_RUNTIME_KERNELS_CONV_PIXEL_PRODUCTS_H_
 #define TPURUN_RUNTIME_KERNELS_CONV_PIXEL_PRODUCTS_H_
 
@@ -20,24 +16,19 @@ namespace tpurun::conv {
 // Immutable: several threads may run it at the same time.
 class PixelProducts {
  public:
-  // One group, dilations of 1 along the width.
+  static bool Computes(const ConvDims& dims);
+
   PixelProducts(const ConvDims& dims, const Numbers& x, const Numbers& dy,
                 const gemm::Tiles& tiles);
 
-  // Of the copies of patches for a kh; 0 if they are x itself.
-  int64_t PatchesBytes() const;
-  int64_t ScratchBytes() const;
+  int64_t ScratchBytes() const { return product_.ScratchBytes(c_); }
   // Bytes of the copies that a call for so many kh and f makes.
-  int64_t CopiedBytes(int64_t kh, int64_t f) const;
+  int64_t CopiedBytes(int64_t kh, int64_t f) const { return kh * product_.CopiedBytes(c_, f); }
   void Run(const FilterGradArgs& args) const;
 
  private:
-  bool ReadsX() const;
-  int64_t patch() const { return d_.kw * d_.c; }  // numbers of a patch
-  void CopyPatches(const void* x, int64_t kh, void* to) const;
-
-  const ConvDims d_;
-  const gemm::Storage x_storage_, dy_storage_;
+  const int64_t c_;
+  const gemm::Storage dy_storage_;
   const gemm::Product product_;
 };
 

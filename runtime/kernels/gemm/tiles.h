@@ -51,8 +51,8 @@ struct Tiles {
   // Elements along k that are summed at once. Blocks of x and parts of a triangle begin at
   // multiples of it, so that the bits of a sum do not depend on them.
   int depth_unit = 1;
-  // The rows of a tile are read in such units. With more than one there are no interleaved tiles
-  // and no repeats, and the rows behind the last one need not be set.
+  // The rows of a tile are read in such units. With more than one there are no interleaved tiles,
+  // and the rows behind the last one need not be set.
   int row_unit = 1;
   // If given, called by a thread before its first and after its last tile.
   void (*begin)() = nullptr;
