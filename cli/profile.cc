@@ -151,7 +151,8 @@ absl::Status ProfileCommand(const CommandLine& command) {
                    ProfileSteps(composition.options, composition.InputOf(mode),
                                 {.mode = mode,
                                  .steps = command.GetInt("steps"),
-                                 .checkpoint = command.GetString("checkpoint")}));
+                                 .checkpoint = command.GetString("checkpoint"),
+                                 .records_every_call = command.Has("trace")}));
   if (!IsChief(fabric.get())) return absl::OkStatus();
   if (command.Has("compare")) AddSlower(before, profiled.profile);
   if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command, profiled, forecast));

@@ -38,30 +38,38 @@ namespace {
 template <bool kProfiles>
 class SpanRecorder {
  public:
-  SpanRecorder(RunProfile*, int) {}
+  SpanRecorder(RunProfile*, int, bool) {}
   void WaitBegins() {}
   void WaitEnds() {}
-  void InstructionEnds(int, int) {}
+  void PhaseEnds() {}
+  void InstructionEnds(int, int, int) {}
 };
 
 template <>
 class SpanRecorder<true> {
  public:
-  SpanRecorder(RunProfile* profile, int worker) : profile_(profile), worker_(worker) {}
+  // `every_call`: else one span for all calls of the phase.
+  SpanRecorder(RunProfile* profile, int worker, bool every_call)
+      : profile_(profile), worker_(worker), every_call_(every_call) {}
 
-  void WaitBegins() { waits_ = true; }
+  void WaitBegins() { waits_ = every_call_; }
   void WaitEnds() {
     if (!waits_) return;
     waits_ = false;
     profile_->EndSpan(worker_, ProfileSpan::Kind::kRendezvous);
   }
-  void InstructionEnds(int number, int part) {
-    profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part);
+  void InstructionEnds(int number, int part, int calls) {
+    if (every_call_)
+      profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part, calls);
+  }
+  void PhaseEnds() {
+    if (!every_call_) profile_->EndSpan(worker_, ProfileSpan::Kind::kCalls);
   }
 
  private:
   RunProfile* const profile_;
   const int worker_;
+  const bool every_call_;
   bool waits_ = false;
 };
 
@@ -279,7 +287,11 @@ class Workers final : public Device {
   // begun, unless there are more workers than CPUs. Returns the number of groups.
   template <bool kProfiles>
   int RunGroups(int worker, const SharedWork::Phase& phase) {
-    SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
+    bool every_call = false;
+    if constexpr (kProfiles)
+      every_call = run_.args.profile->records_calls() ||
+                   run_.schedule[run_.position].kind != ScheduledPhase::kOfStep;
+    SpanRecorder<kProfiles> recorder(run_.args.profile, worker, every_call);
     const int owners = spin_ ? num_workers_ : 1;
     int groups = 0;
     for (int i = 0; i < owners; ++i) {
@@ -289,6 +301,7 @@ class Workers final : public Device {
         RunGroup(worker, *run_.schedule[run_.position].phase, group, recorder);
       }
     }
+    if (groups > 0) recorder.PhaseEnds();
     return groups;
   }
 
@@ -302,7 +315,7 @@ class Workers final : public Device {
     for (int part = begin; part < end; ++part) {
       bases_[part].of = run_.bases;
       bases_[part].of[static_cast<size_t>(Base::kWorker)] =
-          run_.program->worker(worker, part - begin);
+          run_.program->worker(worker, phase.joined ? 0 : part - begin);
     }
     int64_t ran = 0;
     for (const LoadedInstruction& instruction : phase.instructions) {
@@ -311,7 +324,7 @@ class Workers final : public Device {
         ++ran;
         recorder.WaitEnds();
         const absl::Status status = RunInstruction(instruction, worker, part);
-        recorder.InstructionEnds(instruction.number, part);
+        if (!phase.joined) recorder.InstructionEnds(instruction.number, part, 1);
         if (status.ok()) return;
         Fail(Annotate(status, Describe(*instruction.instruction)));
       };
@@ -331,6 +344,9 @@ class Workers final : public Device {
       const int first = std::max(begin, instruction.first_part);
       const int last = std::min(end, instruction.first_part + instruction.parts);
       for (int part = first; part < last; part += replicas_per_call) run(part);
+      // The calls of a joined phase are too short to read the clock for each.
+      if (phase.joined)
+        recorder.InstructionEnds(instruction.number, first, (last - first) / replicas_per_call);
     }
     counts_[worker].instructions.fetch_add(ran, std::memory_order_relaxed);
   }
@@ -339,7 +355,7 @@ class Workers final : public Device {
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
     const int own = part - instruction.first_part;
     TPURUN_DCHECK(own >= 0 && own + instruction.replicas_per_call <= instruction.parts);
-    const int replicas = instruction.replicas_per_call;
+    const int replicas = instruction.pointers_per_value;
     void** const pointers = pointers_[worker].data();
     TPURUN_DCHECK(instruction.addresses.size() * replicas <= pointers_[worker].size());
     void** next = pointers;

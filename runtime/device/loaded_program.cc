@@ -105,7 +105,7 @@ const LoadedInstruction& LoadedProgram::Find(int number) const {
   return *found;
 }
 
-Address LoadedProgram::Resolve(const Operand& operand) const {
+Address LoadedProgram::Resolve(const Operand& operand, int64_t place_mask) const {
   const BufferRef& buffer = operand.buffer;
   TPURUN_DCHECK(buffer.core < program_.num_replicas);
   TPURUN_DCHECK(buffer.space != Space::kInfeed ||
@@ -125,7 +125,7 @@ Address LoadedProgram::Resolve(const Operand& operand) const {
     case Space::kCore:
       return on_core(Base::kCore, buffer.offset, core_stride_);
     case Space::kWorker:
-      return {Base::kWorker, buffer.offset};
+      return {Base::kWorker, buffer.offset, buffer.part_stride, place_mask};
     case Space::kInfeed:
       return on_core(Base::kInfeed, infeed_.offsets[buffer.offset],
                      infeed_.replica_bytes[buffer.offset]);
@@ -193,7 +193,9 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
   std::vector<LoadedPhase> loaded_phases;
   for (const Phase& phase : phases) {
     LoadedPhase loaded_phase{.parts = std::max(1, phase.parts()),
-                             .replicas_per_call = phase.replicas_per_call()};
+                             .replicas_per_call = phase.replicas_per_call(),
+                             .joined = phase.joined()};
+    const int64_t place_mask = loaded_phase.replicas_per_call - 1;
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
       const bool exchanges = instruction.op->flags.exchange != Exchange::kNone;
@@ -208,15 +210,17 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                                .number = static_cast<int>(kernels_.size()) - 1,
                                .per_core = instruction.per_core,
                                .replicas_per_call = instruction.replicas_per_call,
+                               .pointers_per_value = call.replicas_per_call,
                                .first_part = instruction.first_part,
                                .parts = instruction.parts};
       for (const Operand& operand : instruction.operands)
-        loaded.addresses.push_back(Resolve(operand));
-      for (const Operand& result : instruction.results) loaded.addresses.push_back(Resolve(result));
+        loaded.addresses.push_back(Resolve(operand, place_mask));
+      for (const Operand& result : instruction.results)
+        loaded.addresses.push_back(Resolve(result, place_mask));
       loaded.num_operands = static_cast<int>(instruction.operands.size());
       if (instruction.plan.scratch_bytes > 0)
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
-      loaded.end = Units(call) * instruction.replicas_per_call;
+      loaded.end = Units(call) * call.replicas_per_call;
       AddChecks(call, loaded);
       if (!instruction.per_core) {
         for (int part = 0; part <= instruction.parts; ++part)
@@ -224,8 +228,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
         // Part p is [part_begins[p], part_begins[p + 1]): the parts cover all units exactly once.
         TPURUN_DCHECK(std::is_sorted(loaded.part_begins.begin(), loaded.part_begins.end()));
       }
-      max_addresses_ =
-          std::max(max_addresses_, loaded.addresses.size() * instruction.replicas_per_call);
+      max_addresses_ = std::max(max_addresses_, loaded.addresses.size() * call.replicas_per_call);
       (exchanges ? loaded_phase.exchanges : loaded_phase.instructions).push_back(std::move(loaded));
     }
     loaded_phases.push_back(std::move(loaded_phase));

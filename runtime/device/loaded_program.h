@@ -27,10 +27,12 @@ struct Address {
   Base base = Base::kAbsolute;
   int64_t offset = 0;
   int64_t core_stride = 0;
+  int64_t core_mask = -1;  // the bits of the core that count: its place among those of a worker
 
   void* On(const Bases& bases, int core) const {
     const std::byte* start = bases[static_cast<size_t>(base)];
-    return reinterpret_cast<void*>(reinterpret_cast<intptr_t>(start) + offset + core * core_stride);
+    return reinterpret_cast<void*>(reinterpret_cast<intptr_t>(start) + offset +
+                                   (core & core_mask) * core_stride);
   }
 };
 
@@ -52,6 +54,7 @@ struct LoadedInstruction {
   Address scratch;
   bool per_core = false;
   int replicas_per_call = 1;
+  int pointers_per_value = 1;     // replicas_per_call, or 1 if it joins rows
   int first_part = 0, parts = 1;  // its parts in the phase
   std::vector<int64_t>
       part_begins;  // shared: part p of them is [part_begins[p], part_begins[p + 1])
@@ -76,6 +79,7 @@ struct LoadedPhase {
   std::vector<LoadedInstruction> exchanges;  // those among processes, in order
   int parts = 1;
   int replicas_per_call = 1;  // the maximum over the instructions
+  bool joined = false;        // the parts of a worker have one memory
 };
 
 struct LoadedPeriodicSection {
@@ -144,7 +148,8 @@ class LoadedProgram {
   LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables, int num_workers,
                 bool spin);
   absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases);
-  Address Resolve(const Operand& operand) const;
+  // `place_mask`: of the index of a part among those that a worker of the phase interleaves.
+  Address Resolve(const Operand& operand, int64_t place_mask = 0) const;
   void AddChecks(const OpCall& call, LoadedInstruction& loaded) const;
 
   CoreProgram program_;

@@ -15,7 +15,8 @@ namespace tpurun {
 
 struct ProfileSpan {
   enum class Kind : uint8_t {
-    kInstruction,  // one part, or the parts of one call, with what it took to begin it
+    kInstruction,  // one or several calls, with what it took to begin them
+    kCalls,        // all calls of a worker in a phase whose calls are not recorded
     kBarrier,      // waited for the begin of the next phase that it took notice of
     kRendezvous,   // waited for the other workers of a call that spans replicas
     kInfeed,       // the device waited for a batch
@@ -26,8 +27,22 @@ struct ProfileSpan {
   // kInstruction: index in CoreProgram::Instructions(); kBarrier: a number of the phase behind it,
   // the same for all workers
   int32_t instruction = -1;
-  int16_t part = -1;  // kInstruction: the first part of the call
+  int16_t part = -1;  // kInstruction: the first part of the first call
   Kind kind = Kind::kInstruction;
+  int8_t calls = 1;  // kInstruction: of consecutive parts, one after another
+};
+static_assert(kMaxParts <= std::numeric_limits<int8_t>::max());
+
+// Call `i` of a span of an instruction with so many replicas per call, as if all took equally long.
+ProfileSpan CallOfSpan(const ProfileSpan& span, int i, int replicas_per_call);
+
+// The steps whose calls are recorded, each with its time.
+enum class ProfileDetail : uint8_t {
+  kEveryStep,
+  // Where reading the clock takes more than 1 % of a step, so few steps that it takes about 1 % of
+  // all. Of the others only the time of a phase is recorded. Phases of periodic sections are always
+  // recorded.
+  kSomeSteps,
 };
 
 // Written by the workers of one run, each its own list. All memory is allocated before the run.
@@ -35,19 +50,22 @@ class RunProfile {
  public:
   // For `steps` steps of the program on `num_workers` workers, the first of them with the loop
   // index `first_index`. Nothing is recorded of the steps before and after.
-  RunProfile(const CoreProgram& program, int num_workers, int64_t steps, int64_t first_index = 0);
+  RunProfile(const CoreProgram& program, int num_workers, int64_t steps, int64_t first_index = 0,
+             ProfileDetail detail = ProfileDetail::kEveryStep);
 
   // Spans of a worker, without a gap, in order. The first and the last may begin before the steps
   // or end after them. Those of the last three kinds lie within a kBarrier of every worker, and are
   // in the list `waits` below.
   const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
-  const std::vector<ProfileSpan>& waits() const { return waits_; }
+  const std::vector<ProfileSpan>& waits() const { return steps_.waits; }
   // The begin of the first step and the end of each step, in ticks.
-  const std::vector<int64_t>& step_ticks() const { return step_ticks_; }
+  const std::vector<int64_t>& step_ticks() const { return steps_.ticks; }
   double seconds_per_tick() const { return SecondsPerTick(begin_, end_); }
   // The moment step_ticks()[i], in nanoseconds since 1970.
   int64_t StepNanoseconds(size_t i) const;
+  // Those whose calls were recorded.
+  int64_t steps_with_calls() const { return steps_.with_calls; }
   // False if a list was full and spans were left out.
   bool complete() const;
 
@@ -55,10 +73,18 @@ class RunProfile {
 
   void Begin();
   void End() { end_ = TickMark::Now(); }
+  // Whether the calls of the current step are to be recorded.
+  bool records_calls() const { return records_calls_.load(std::memory_order_relaxed); }
   // Ends the current span of a worker, which began where its last one ended.
-  void EndSpan(int worker, ProfileSpan::Kind kind, int instruction = -1, int part = -1) {
+  void EndSpan(int worker, ProfileSpan::Kind kind, int instruction = -1, int part = -1,
+               int calls = 1) {
     Worker& mine = workers_[worker];
-    const ProfileSpan span = {mine.end, Ticks(), instruction, static_cast<int16_t>(part), kind};
+    const ProfileSpan span = {.begin = mine.end,
+                              .end = Ticks(),
+                              .instruction = instruction,
+                              .part = static_cast<int16_t>(part),
+                              .kind = kind,
+                              .calls = static_cast<int8_t>(calls)};
     mine.end = span.end;
     if (!Overlaps(span)) return;
     if (mine.spans.size() < mine.spans.capacity()) {
@@ -73,7 +99,7 @@ class RunProfile {
   }
   // By one thread at a time.
   void AddWait(const ProfileSpan& span) {
-    if (Overlaps(span)) waits_.push_back(span);
+    if (Overlaps(span)) steps_.waits.push_back(span);
   }
   // Step `index` of the loop begins at `ticks`, where the step before ends. No worker computes.
   void AddStepTick(int64_t index, int64_t ticks);
@@ -84,20 +110,31 @@ class RunProfile {
            span.begin < to_.load(std::memory_order_relaxed);
   }
 
+  void ChooseStepWithCalls(int64_t ended);
+
   struct alignas(64) Worker {
     std::vector<ProfileSpan> spans;
     int64_t end = 0;  // ticks: of the last span
     bool full = false;
   };
+  // Written at the end of every step. Its cache lines have nothing that workers read in a step.
+  struct alignas(64) Steps {
+    std::vector<ProfileSpan> waits;
+    std::vector<int64_t> ticks;
+    int64_t with_calls = 0, next_with_calls = 0;
+    size_t spans_before = 0;  // of worker 0, at the begin of a step whose calls are recorded
+  };
+
   std::vector<Worker> workers_;
-  std::vector<ProfileSpan> waits_;
-  std::vector<int64_t> step_ticks_;
-  const int64_t first_index_, steps_;
+  const int64_t first_index_, num_steps_;
+  const ProfileDetail detail_;
   // Ticks of the steps. A worker may wait while another one ends a step.
   std::atomic<int64_t> from_ = std::numeric_limits<int64_t>::max();
   std::atomic<int64_t> to_ = std::numeric_limits<int64_t>::max();
+  std::atomic<bool> records_calls_ = true;
   TickMark begin_, end_;
   int64_t begin_ns_ = 0;  // begin_ in nanoseconds since 1970
+  Steps steps_;
 };
 
 }  // namespace tpurun

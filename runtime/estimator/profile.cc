@@ -219,7 +219,9 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   int64_t steps = StepsOf(args, elapsed.count(), warm_up.steps);
   if (options.fabric != nullptr) RETURN_IF_ERROR(options.fabric->Broadcast(&steps, sizeof(steps)));
-  auto run = std::make_unique<RunProfile>(session.program(), session.num_workers(), steps);
+  auto run = std::make_unique<RunProfile>(
+      session.program(), session.num_workers(), steps, 0,
+      args.records_every_call ? ProfileDetail::kEveryStep : ProfileDetail::kSomeSteps);
   LOG(INFO) << "Profiling " << steps << " steps.";
   ASSIGN_OR_RETURN(const RunResult result, feeds->Run(session, {.iterations = steps,
                                                                 .first_step = warm_up.steps,

@@ -24,6 +24,8 @@ struct ProfileArgs {
   int64_t steps = 0;
   // Empty: the latest of model_dir, or fresh variables if there is none.
   std::string checkpoint;
+  // For a trace. Else ProfileDetail::kSomeSteps.
+  bool records_every_call = false;
 };
 
 struct ProfiledSteps {

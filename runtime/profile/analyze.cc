@@ -18,11 +18,13 @@ struct Times {
   struct OfInstruction {
     double seconds = 0;
     double critical = 0;
-    int64_t calls = 0;
+    double calls = 0;
   };
   std::vector<OfInstruction> instructions;
   std::vector<proto::WorkerTime> workers;
   double critical = 0;  // the length of the critical path
+  // Of the phases whose calls are not recorded.
+  double without_calls = 0, critical_without_calls = 0;
 };
 
 class Analysis {
@@ -50,6 +52,7 @@ class Analysis {
     times_.instructions.resize(instructions_.size());
     AddWorkers();
     AddCriticalPath();
+    AddStepsWithoutCalls(static_cast<double>(steps));
     AddRows(static_cast<double>(steps), wall);
     AddInput();
     *profile_.mutable_memory() = MemoryAtPeak(args_.program, args_.run.num_workers());
@@ -90,7 +93,10 @@ class Analysis {
           busy += seconds;
           Times::OfInstruction& times = times_.instructions[span.instruction];
           times.seconds += seconds;
-          times.calls += seconds > 0 ? 1 : 0;
+          times.calls += seconds > 0 ? span.calls : 0;
+        } else if (span.kind == Kind::kCalls) {
+          busy += seconds;
+          times_.without_calls += seconds;
         } else {
           barrier += seconds;
         }
@@ -130,10 +136,39 @@ class Analysis {
     for (const auto& [number, of] : last) {
       for (size_t i = of.begin; i < of.end; ++i) {
         const ProfileSpan& span = args_.run.spans(of.worker)[i];
-        if (span.kind != Kind::kInstruction) continue;
-        times_.instructions[span.instruction].critical += Within(span);
-        times_.critical += Within(span);
+        const double seconds = Within(span);
+        if (span.kind == Kind::kInstruction) {
+          times_.instructions[span.instruction].critical += seconds;
+          times_.critical += seconds;
+        } else if (span.kind == Kind::kCalls) {
+          times_.critical_without_calls += seconds;
+          times_.critical += seconds;
+        }
       }
+    }
+  }
+
+  // The instructions of the steps whose calls are not recorded take the same shares of the time.
+  void AddStepsWithoutCalls(double steps) {
+    if (times_.without_calls == 0 || args_.run.steps_with_calls() == 0) return;
+    const auto number_in = [](const std::vector<Phase>& phases) {
+      size_t number = 0;
+      for (const Phase& phase : phases) number += phase.instructions.size();
+      return number;
+    };
+    const auto first = times_.instructions.begin() + number_in(args_.program.prologue);
+    const auto last = first + number_in(args_.program.step);
+    double seconds = 0, critical = 0;
+    for (auto times = first; times != last; ++times) {
+      seconds += times->seconds;
+      critical += times->critical;
+    }
+    if (seconds == 0 || critical == 0) return;
+    const double recorded = static_cast<double>(args_.run.steps_with_calls());
+    for (auto times = first; times != last; ++times) {
+      times->seconds *= 1 + times_.without_calls / seconds;
+      times->critical *= 1 + times_.critical_without_calls / critical;
+      times->calls *= steps / recorded;
     }
   }
 
@@ -180,7 +215,7 @@ class Analysis {
       sum.row.add_from(absl::StrCat(origin.layer, ":", PhaseName(origin.phase)));
     sum.row.set_kernel(instruction.plan.name());
     sum.row.set_library_kernel(instruction.plan.library_kernel);
-    sum.row.set_calls(static_cast<double>(times.calls) / steps);
+    sum.row.set_calls(times.calls / steps);
     sum.row.set_seconds(times.seconds / steps);
     sum.row.set_critical_seconds(times.critical / steps);
     // Of the calls that were made: a periodic instruction makes less than one a step.

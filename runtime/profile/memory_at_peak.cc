@@ -43,7 +43,9 @@ std::vector<LiveValue> ValuesOf(const std::vector<const Instruction*>& instructi
       if (!InArena(result.buffer.space)) continue;
       std::erase_if(current, [&](size_t value) { return Overlap(values[value], result); });
       current.push_back(values.size());
-      values.push_back({result.buffer, result.shape.bytes(), instructions[i], i, i});
+      const int64_t stride = result.buffer.part_stride;  // of a joined phase
+      const int64_t bytes = stride > 0 ? stride : result.shape.bytes();
+      values.push_back({result.buffer, bytes, instructions[i], i, i});
     }
   }
   return values;

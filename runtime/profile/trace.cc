@@ -75,16 +75,24 @@ class ProfiledStepsTrace {
   void AddSpan(int worker, const ProfileSpan& span) {
     if (span.kind != Kind::kInstruction) {
       Complete(kWorkers, worker,
-               span.kind == Kind::kBarrier ? "\"wait at barrier\"" : "\"wait at rendezvous\"",
+               span.kind == Kind::kBarrier ? "\"wait at barrier\""
+               : span.kind == Kind::kCalls ? "\"calls of a phase\""
+                                           : "\"wait at rendezvous\"",
                span.begin, span.end, "{}");
       return;
     }
-    const Named& instruction = instructions_[span.instruction];
-    const std::string args = absl::StrCat(instruction.args, span.part, "}");
-    Complete(kWorkers, worker, instruction.name, span.begin, span.end, args);
+    const int replicas_per_call = instructions_[span.instruction].replicas_per_call;
+    for (int call = 0; call < span.calls; ++call)
+      AddCall(worker, CallOfSpan(span, call, replicas_per_call));
+  }
+
+  void AddCall(int worker, const ProfileSpan& call) {
+    const Named& instruction = instructions_[call.instruction];
+    const std::string args = absl::StrCat(instruction.args, call.part, "}");
+    Complete(kWorkers, worker, instruction.name, call.begin, call.end, args);
     if (!instruction.per_core) return;
     for (int replica = 0; replica < instruction.replicas_per_call; ++replica)
-      Complete(kCores, span.part + replica, instruction.name, span.begin, span.end, args);
+      Complete(kCores, call.part + replica, instruction.name, call.begin, call.end, args);
   }
 
   // What of it lies within the steps. `name` and `args` are JSON.

@@ -214,11 +214,14 @@ class XSpaceMaker {
     plane.Stat("group_id", *event.mutable_stats()).set_int64_value(step);
   }
 
+  int ReplicasPerCall(const ProfileSpan& span) const {
+    return instructions_[span.instruction]->replicas_per_call;
+  }
+
   // Whether the call belongs to the core, or, if all cores share it, to the core's share.
   bool BelongsTo(const ProfileSpan& span, int core) const {
     const Instruction& instruction = *instructions_[span.instruction];
-    if (instruction.per_core)
-      return core >= span.part && core < span.part + instruction.replicas_per_call;
+    if (instruction.per_core) return core >= span.part && core < span.part + ReplicasPerCall(span);
     return (span.part - instruction.first_part) * args_.program.num_replicas / instruction.parts ==
            core;
   }
@@ -229,8 +232,11 @@ class XSpaceMaker {
       std::vector<std::pair<ProfileSpan, int64_t>> spans;  // with the ids of their metadata
       for (int worker = 0; worker < run.num_workers(); ++worker) {
         for (const ProfileSpan& span : run.spans(worker)) {
-          if (span.kind == Kind::kInstruction && BelongsTo(span, core))
-            spans.emplace_back(span, ids.instructions[span.instruction]);
+          if (span.kind != Kind::kInstruction) continue;
+          for (int i = 0; i < span.calls; ++i) {
+            const ProfileSpan call = CallOfSpan(span, i, ReplicasPerCall(span));
+            if (BelongsTo(call, core)) spans.emplace_back(call, ids.instructions[span.instruction]);
+          }
         }
       }
       for (const ProfileSpan& span : run.waits())
@@ -256,6 +262,7 @@ class XSpaceMaker {
       names.push_back(plane.Events(instruction->name).id());
     const int64_t barrier = plane.Events("wait at barrier").id();
     const int64_t rendezvous = plane.Events("wait at rendezvous").id();
+    const int64_t calls = plane.Events("calls of a phase").id();
     const int workers = args_.loops.empty() ? 0 : args_.loops.front().run->num_workers();
     for (int worker = 0; worker < workers; ++worker) {
       xplane::XLine& line = plane.Line(worker + 1, absl::StrCat("worker ", worker), begin_ns_);
@@ -263,6 +270,7 @@ class XSpaceMaker {
         for (const ProfileSpan& span : loop.run->spans(worker)) {
           const int64_t metadata = span.kind == Kind::kInstruction ? names[span.instruction]
                                    : span.kind == Kind::kBarrier   ? barrier
+                                   : span.kind == Kind::kCalls     ? calls
                                                                    : rendezvous;
           AddEvent(*loop.run, span.begin, span.end, metadata, line);
         }

@@ -26,8 +26,7 @@ int Combined(const Phase& phase, int num_workers, int num_replicas) {
     if (instruction.per_core || !ComputesAnyShare(instruction)) return 1;
     cost += CostOfInstruction(instruction, num_replicas);
   }
-  const bool hands_over = num_workers > 1 && cost.flops() + cost.bytes() > kMuchWork;
-  const int parts = num_workers * (hands_over ? 2 : 1);
+  const int parts = PartsWanted(cost, num_workers);
   return phase.parts() % parts == 0 ? phase.parts() / parts : 1;
 }
 
@@ -56,6 +55,11 @@ void CombineParts(int num_workers, int num_replicas, const Machine& machine,
 }
 
 }  // namespace
+
+int PartsWanted(const Cost& cost, int num_workers) {
+  const bool hands_over = num_workers > 1 && cost.flops() + cost.bytes() > kMuchWork;
+  return num_workers * (hands_over ? 2 : 1);
+}
 
 void CombineParts(int num_workers, CoreProgram& program) {
   const std::optional<Machine> machine = Machine::Parse(program.machine);

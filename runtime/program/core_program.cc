@@ -73,7 +73,7 @@ Partition PartitionOf(const Instruction& i) {
                    i.parts,
                    i.rows,
                    i.by_columns,
-                   i.replicas_per_call,
+                   i.joins_rows ? 1 : i.replicas_per_call,
                    i.first_part,
                    i.op->flags.exchange != Exchange::kNone};
 }
@@ -100,7 +100,8 @@ OpCall CallOfInstruction(const Instruction& instruction, int num_replicas) {
 
 Cost CostOfInstruction(const Instruction& instruction, int num_replicas) {
   const OpCall call = CallOfInstruction(instruction, num_replicas);
-  return CostOf(call, instruction.plan) * (instruction.per_core ? num_replicas : 1);
+  const int joined = instruction.joins_rows ? instruction.replicas_per_call : 1;
+  return CostOf(call, instruction.plan) * (instruction.per_core ? num_replicas / joined : 1);
 }
 
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {

@@ -38,6 +38,9 @@ struct BufferRef {
   Space space = Space::kNone;
   int64_t offset = 0;  // in bytes, a multiple of 64; or an index
   int core = -1;  // for kCore and per-core variables: the core; -1: the core that runs the part
+  // kWorker in a joined phase (join_replicas.h): bytes from the value of a part to that of the
+  // next. 0: every interleaved part has an arena of its own.
+  int64_t part_stride = 0;
   bool operator==(const BufferRef&) const = default;
 };
 
@@ -68,6 +71,9 @@ struct Instruction {
   // Consecutive parts of one call, a power of 2; the first part is a multiple of this number. Per
   // core only.
   int replicas_per_call = 1;
+  // The shapes have the rows of all replicas of a call, one after another: one pointer per operand
+  // and result, and OpCall::replicas_per_call is 1 (join_replicas.h).
+  bool joins_rows = false;
   // Its parts are the parts [first_part, first_part + parts) of its phase. Not 0 only if the
   // instruction is shared and has one part.
   int first_part = 0;
@@ -76,7 +82,7 @@ struct Instruction {
 // For messages: `matmul "dense/MatMul" of dense (forward)`.
 std::string Describe(const Instruction& instruction);
 
-// How an instruction is partitioned: the last six fields of Instruction, and whether it is an
+// How an instruction is partitioned: the last fields of Instruction, and whether it is an
 // exchange (OpFlags::exchange).
 struct Partition {
   bool per_core = false;
@@ -128,6 +134,11 @@ struct Phase {
       spread = spread || instruction.first_part > 0;
     }
     return spread ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(most))) : most;
+  }
+  // The parts of a worker have one memory (BufferRef::part_stride).
+  bool joined() const {
+    return std::any_of(instructions.begin(), instructions.end(),
+                       [](const Instruction& instruction) { return instruction.joins_rows; });
   }
 };
 

@@ -16,6 +16,7 @@
 #include "runtime/ir/graph_text.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/program/combine_parts.h"
+#include "runtime/program/join_replicas.h"
 #include "runtime/program/program_text.h"
 #include "runtime/program/verify_program.h"
 #include "tests/compiler/run_on_device.h"
@@ -78,9 +79,14 @@ TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {
   CoreProgram combined = *parsed;
   CombineParts(2, combined);
   EXPECT_TRUE(VerifyProgram(combined).ok()) << VerifyProgram(combined);
+  CoreProgram joined = combined;
+  JoinReplicas(2, joined);
   const auto device = Device::Create(2);
-  for (const CoreProgram* run : std::initializer_list<const CoreProgram*>{&*parsed, &combined}) {
-    SCOPED_TRACE(run == &combined ? "with combined parts" : "as compiled");
+  for (const CoreProgram* run :
+       std::initializer_list<const CoreProgram*>{&*parsed, &combined, &joined}) {
+    SCOPED_TRACE(run == &joined     ? "with joined replicas"
+                 : run == &combined ? "with combined parts"
+                                    : "as compiled");
     const auto got = RunOnDevice(device.get(), *run, args, 1);
     for (size_t slot = 0; slot < program->outfeed.size(); ++slot) {
       EXPECT_EQ(got.outputs[slot], want->outputs[slot]) << "output " << program->outfeed[slot].name;

@@ -12,6 +12,7 @@
 #include "runtime/fabric/thread_fabric.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/program/combine_parts.h"
+#include "runtime/program/join_replicas.h"
 #include "runtime/program/program_text.h"
 #include "tests/compiler/random_graph.h"
 #include "tests/compiler/run_on_device.h"
@@ -30,6 +31,7 @@ CoreProgram CompileFor(const Graph& graph, int processes, int process, int worke
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_EQ(PrintProgram(*parsed), PrintProgram(*program));
   CombineParts(workers, *program);
+  JoinReplicas(workers, *program);
   return *std::move(program);
 }
 

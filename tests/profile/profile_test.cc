@@ -143,6 +143,64 @@ TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
   EXPECT_FALSE(small.complete());
 }
 
+// Steps of `ticks` ticks in which worker 0 has 10 spans. Returns the steps whose calls are
+// recorded.
+std::vector<int64_t> StepsWithCalls(int64_t ticks, int64_t steps) {
+  const Ran ran = RunSteps(false);
+  RunProfile run(ran.program, kWorkers, steps, 0, ProfileDetail::kSomeSteps);
+  std::vector<int64_t> with_calls;
+  run.Begin();
+  run.AddStepTick(0, 0);
+  for (int64_t step = 0; step < steps; ++step) {
+    if (run.records_calls()) with_calls.push_back(step);
+    for (int i = 0; i < 10; ++i) run.EndSpan(0, ProfileSpan::Kind::kBarrier);
+    run.AddStepTick(step + 1, (step + 1) * ticks);
+  }
+  EXPECT_EQ(run.steps_with_calls(), std::ssize(with_calls));
+  return with_calls;
+}
+
+TEST(RunProfileTest, OfShortStepsOnlySomeHaveTheirCallsRecorded) {
+  // 10 spans of 60 ticks are 10 % of 6000 ticks, ten times the share that they may have.
+  EXPECT_EQ(StepsWithCalls(6000, 100),
+            (std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
+  // But 1 % of 60,000.
+  EXPECT_EQ(StepsWithCalls(60000, 3), (std::vector<int64_t>{0, 1, 2}));
+  // 10 steps have them.
+  EXPECT_EQ(StepsWithCalls(600, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+}
+
+TEST(AnalyzeTest, StepsWithoutCallsCountWithTheOthers) {
+  const Ran ran = RunSteps(false);
+  RunProfile run(ran.program, kWorkers, 2, 0, ProfileDetail::kSomeSteps);
+  size_t first = 0;
+  for (const tpurun::Phase& phase : ran.program.prologue) first += phase.instructions.size();
+  const auto compute = [&](ProfileSpan::Kind kind, int instruction, int milliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    run.EndSpan(0, kind, instruction, 0);
+  };
+  run.Begin();
+  run.AddStepTick(0, Ticks());
+  run.EndWait(0, 1);
+  compute(ProfileSpan::Kind::kInstruction, static_cast<int>(first), 2);
+  compute(ProfileSpan::Kind::kInstruction, static_cast<int>(first) + 1, 4);
+  run.EndWait(0, 2);
+  run.AddStepTick(1, Ticks());
+  compute(ProfileSpan::Kind::kCalls, -1, 6);
+  run.EndWait(0, 3);
+  run.AddStepTick(2, Ticks());
+  run.End();
+  // As if the calls of the second step had not been recorded.
+  ASSERT_EQ(run.steps_with_calls(), 2);
+  const proto::Profile profile = Analyze({.program = ran.program, .run = run});
+  ASSERT_EQ(profile.instruction_size(), 2);
+  const proto::ProfileRow &longer = profile.instruction(0), &shorter = profile.instruction(1);
+  EXPECT_NEAR(longer.seconds(), 0.004, 0.0015);
+  EXPECT_NEAR(shorter.seconds(), 0.002, 0.001);
+  EXPECT_NEAR(longer.seconds() + shorter.seconds(), profile.worker(0).busy_seconds(), 1e-9);
+  EXPECT_NEAR(profile.critical_path_seconds(), profile.worker(0).busy_seconds(), 1e-9);
+}
+
 TEST(AnalyzeTest, TimesAddUp) {
   const Ran ran = RunSteps(true);
   proto::MachinePeaks machine;
