@@ -47,8 +47,8 @@ RunProfile::RunProfile(const CoreProgram& program, int num_workers, int64_t step
     worker.spans.resize(spans);  // touched now, so that no step waits for the memory
     worker.spans.clear();
   }
-  steps_.waits.reserve(2 * static_cast<size_t>(steps) + 2);
-  steps_.ticks.reserve(static_cast<size_t>(steps) + 1);
+  steps_->waits.reserve(2 * static_cast<size_t>(steps) + 2);
+  steps_->ticks.reserve(static_cast<size_t>(steps) + 1);
 }
 
 void RunProfile::Begin() {
@@ -60,29 +60,29 @@ void RunProfile::Begin() {
 void RunProfile::AddStepTick(int64_t index, int64_t ticks) {
   const int64_t ended = index - first_index_;
   if (ended < 0 || ended > num_steps_) return;
-  steps_.ticks.push_back(ticks);
+  steps_->ticks.push_back(ticks);
   if (ended == 0) from_ = ticks;
   if (ended == num_steps_) to_ = ticks;
-  if (ended > 0 && records_calls()) ++steps_.with_calls;
+  if (ended > 0 && records_calls()) ++steps_->with_calls;
   if (detail_ == ProfileDetail::kSomeSteps) ChooseStepWithCalls(ended);
 }
 
 void RunProfile::ChooseStepWithCalls(int64_t ended) {
   const bool recorded = ended > 0 && records_calls();
   if (recorded) {
-    const auto spans = static_cast<int64_t>(workers_[0].spans.size() - steps_.spans_before);
-    const int64_t ticks = std::max<int64_t>(1, steps_.ticks[ended] - steps_.ticks[ended - 1]);
+    const auto spans = static_cast<int64_t>(workers_[0].spans.size() - steps_->spans_before);
+    const int64_t ticks = std::max<int64_t>(1, steps_->ticks[ended] - steps_->ticks[ended - 1]);
     const int64_t most = std::max<int64_t>(1, num_steps_ / kLeastWithCalls);
-    steps_.next_with_calls =
+    steps_->next_with_calls =
         ended - 1 + std::clamp<int64_t>(kShareOfStep * spans * kTicksOfSpan / ticks, 1, most);
   }
-  const bool records = ended >= steps_.next_with_calls;
+  const bool records = ended >= steps_->next_with_calls;
   if (records != records_calls()) records_calls_.store(records, std::memory_order_relaxed);
-  if (records) steps_.spans_before = workers_[0].spans.size();
+  if (records) steps_->spans_before = workers_[0].spans.size();
 }
 
 int64_t RunProfile::StepNanoseconds(size_t i) const {
-  const auto ticks = static_cast<double>(steps_.ticks[i] - begin_.ticks);
+  const auto ticks = static_cast<double>(steps_->ticks[i] - begin_.ticks);
   return begin_ns_ + static_cast<int64_t>(ticks * seconds_per_tick() * 1e9);
 }
 

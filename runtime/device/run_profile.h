@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "runtime/base/ticks.h"
@@ -58,14 +59,14 @@ class RunProfile {
   // in the list `waits` below.
   const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
-  const std::vector<ProfileSpan>& waits() const { return steps_.waits; }
+  const std::vector<ProfileSpan>& waits() const { return steps_->waits; }
   // The begin of the first step and the end of each step, in ticks.
-  const std::vector<int64_t>& step_ticks() const { return steps_.ticks; }
+  const std::vector<int64_t>& step_ticks() const { return steps_->ticks; }
   double seconds_per_tick() const { return SecondsPerTick(begin_, end_); }
   // The moment step_ticks()[i], in nanoseconds since 1970.
   int64_t StepNanoseconds(size_t i) const;
   // Those whose calls were recorded.
-  int64_t steps_with_calls() const { return steps_.with_calls; }
+  int64_t steps_with_calls() const { return steps_->with_calls; }
   // False if a list was full and spans were left out.
   bool complete() const;
 
@@ -99,7 +100,7 @@ class RunProfile {
   }
   // By one thread at a time.
   void AddWait(const ProfileSpan& span) {
-    if (Overlaps(span)) steps_.waits.push_back(span);
+    if (Overlaps(span)) steps_->waits.push_back(span);
   }
   // Step `index` of the loop begins at `ticks`, where the step before ends. No worker computes.
   void AddStepTick(int64_t index, int64_t ticks);
@@ -134,7 +135,7 @@ class RunProfile {
   std::atomic<bool> records_calls_ = true;
   TickMark begin_, end_;
   int64_t begin_ns_ = 0;  // begin_ in nanoseconds since 1970
-  Steps steps_;
+  const std::unique_ptr<Steps> steps_ = std::make_unique<Steps>();
 };
 
 }  // namespace tpurun
