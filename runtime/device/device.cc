@@ -38,7 +38,7 @@ namespace {
 template <bool kProfiles>
 class SpanRecorder {
  public:
-  SpanRecorder(RunProfile*, int, bool) {}
+  SpanRecorder(RunProfile*, int) {}
   void WaitBegins() {}
   void WaitEnds() {}
   void PhaseEnds() {}
@@ -48,10 +48,10 @@ class SpanRecorder {
 template <>
 class SpanRecorder<true> {
  public:
-  // `every_call`: else one span for all calls of the phase.
-  SpanRecorder(RunProfile* profile, int worker, bool every_call)
-      : profile_(profile), worker_(worker), every_call_(every_call) {}
+  SpanRecorder(RunProfile* profile, int worker) : profile_(profile), worker_(worker) {}
 
+  // Of the current phase; else one span has all calls of it.
+  void RecordCalls(bool every_call) { every_call_ = every_call; }
   void WaitBegins() { waits_ = every_call_; }
   void WaitEnds() {
     if (!waits_) return;
@@ -69,7 +69,7 @@ class SpanRecorder<true> {
  private:
   RunProfile* const profile_;
   const int worker_;
-  const bool every_call_;
+  bool every_call_ = true;
   bool waits_ = false;
 };
 
@@ -287,18 +287,19 @@ class Workers final : public Device {
   // begun, unless there are more workers than CPUs. Returns the number of groups.
   template <bool kProfiles>
   int RunGroups(int worker, const SharedWork::Phase& phase) {
-    bool every_call = false;
-    if constexpr (kProfiles)
-      every_call = run_.args.profile->records_calls() ||
-                   run_.schedule[run_.position].kind != ScheduledPhase::kOfStep;
-    SpanRecorder<kProfiles> recorder(run_.args.profile, worker, every_call);
+    SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
     const int owners = spin_ ? num_workers_ : 1;
     int groups = 0;
     for (int i = 0; i < owners; ++i) {
       const int owner = (worker + i) % num_workers_;
       for (int group; (group = work_.Claim(phase, worker, owner)) >= 0; ++groups) {
         SetComputes(worker, true);
-        RunGroup(worker, *run_.schedule[run_.position].phase, group, recorder);
+        const ScheduledPhase& scheduled = run_.schedule[run_.position];
+        if constexpr (kProfiles) {
+          recorder.RecordCalls(run_.args.profile->records_calls() ||
+                               scheduled.kind != ScheduledPhase::kOfStep);
+        }
+        RunGroup(worker, *scheduled.phase, group, recorder);
       }
     }
     if (groups > 0) recorder.PhaseEnds();
@@ -395,13 +396,13 @@ class Workers final : public Device {
   static bool IsFinite(const CheckedResult& checked, const KernelArgs& args,
                        const LoadedInstruction& instruction) {
     // A call that spans several replicas covers the whole value of each replica.
-    const int replicas_per_call = instruction.replicas_per_call;
-    const int64_t begin = replicas_per_call > 1 ? 0 : args.begin;
-    const int64_t end = replicas_per_call > 1 ? instruction.end / replicas_per_call : args.end;
+    const int replicas = instruction.pointers_per_value;
+    const int64_t begin = replicas > 1 ? 0 : args.begin;
+    const int64_t end = replicas > 1 ? instruction.end / replicas : args.end;
     bool finite = true;
-    for (int replica = 0; replica < replicas_per_call; ++replica) {
+    for (int replica = 0; replica < replicas; ++replica) {
       const auto* from =
-          static_cast<const float*>(args.results[checked.result * replicas_per_call + replica]);
+          static_cast<const float*>(args.results[checked.result * replicas + replica]);
       for (int64_t line = 0; line < checked.lines; ++line, from += checked.line_elements)
         finite &= AllFinite(from + begin * checked.per_unit, (end - begin) * checked.per_unit);
     }

@@ -196,6 +196,12 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                              .replicas_per_call = phase.replicas_per_call(),
                              .joined = phase.joined()};
     const int64_t place_mask = loaded_phase.replicas_per_call - 1;
+    if (loaded_phase.joined &&
+        InterleavedParts(loaded_phase.replicas_per_call) != loaded_phase.replicas_per_call) {
+      return absl::InternalError(absl::StrCat("replicas are joined for other workers than ",
+                                              num_workers_, ": ", loaded_phase.replicas_per_call,
+                                              " in a call"));
+    }
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
       const bool exchanges = instruction.op->flags.exchange != Exchange::kNone;

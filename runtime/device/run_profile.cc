@@ -25,6 +25,26 @@ size_t MostSpans(const std::vector<Phase>& phases) {
   return spans;
 }
 
+// The spans of a worker that runs its share of a step.
+int64_t SpansOfStep(const CoreProgram& program, int num_workers) {
+  int64_t spans = 0;
+  for (const Phase& phase : program.step) {
+    for (const Instruction& instruction : phase.instructions) {
+      spans += instruction.parts /
+               (phase.joined() ? phase.replicas_per_call() : instruction.replicas_per_call);
+    }
+  }
+  return (spans + num_workers - 1) / num_workers;
+}
+
+bool WaitsAtRendezvous(const CoreProgram& program, int num_workers) {
+  const Interleaving interleaving = program.interleaving();
+  return std::any_of(program.step.begin(), program.step.end(), [&](const Phase& phase) {
+    const int replicas = phase.replicas_per_call();
+    return InterleavedParts(replicas, interleaving, num_workers) < replicas;
+  });
+}
+
 }  // namespace
 
 ProfileSpan CallOfSpan(const ProfileSpan& span, int i, int replicas_per_call) {
@@ -38,7 +58,11 @@ ProfileSpan CallOfSpan(const ProfileSpan& span, int i, int replicas_per_call) {
 
 RunProfile::RunProfile(const CoreProgram& program, int num_workers, int64_t steps,
                        int64_t first_index, ProfileDetail detail)
-    : workers_(num_workers), first_index_(first_index), num_steps_(steps), detail_(detail) {
+    : workers_(num_workers),
+      first_index_(first_index),
+      num_steps_(steps),
+      detail_(WaitsAtRendezvous(program, num_workers) ? ProfileDetail::kEveryStep : detail),
+      spans_of_step_(SpansOfStep(program, num_workers)) {
   size_t of_step = MostSpans(program.step) + 1;
   for (const PeriodicSection& section : program.periodic)
     of_step += MostSpans(section.before) + MostSpans(section.after);
@@ -68,17 +92,15 @@ void RunProfile::AddStepTick(int64_t index, int64_t ticks) {
 }
 
 void RunProfile::ChooseStepWithCalls(int64_t ended) {
-  const bool recorded = ended > 0 && records_calls();
-  if (recorded) {
-    const auto spans = static_cast<int64_t>(workers_[0].spans.size() - steps_->spans_before);
+  if (ended > 0 && records_calls()) {
     const int64_t ticks = std::max<int64_t>(1, steps_->ticks[ended] - steps_->ticks[ended - 1]);
-    const int64_t most = std::max<int64_t>(1, num_steps_ / kLeastWithCalls);
+    const int64_t steps = (kShareOfStep * spans_of_step_ * kTicksOfSpan + ticks - 1) / ticks;
     steps_->next_with_calls =
-        ended - 1 + std::clamp<int64_t>(kShareOfStep * spans * kTicksOfSpan / ticks, 1, most);
+        ended - 1 +
+        std::clamp<int64_t>(steps, 1, std::max<int64_t>(1, num_steps_ / kLeastWithCalls));
   }
   const bool records = ended >= steps_->next_with_calls;
   if (records != records_calls()) records_calls_.store(records, std::memory_order_relaxed);
-  if (records) steps_->spans_before = workers_[0].spans.size();
 }
 
 int64_t RunProfile::StepNanoseconds(size_t i) const {

@@ -40,9 +40,10 @@ ProfileSpan CallOfSpan(const ProfileSpan& span, int i, int replicas_per_call);
 // The steps whose calls are recorded, each with its time.
 enum class ProfileDetail : uint8_t {
   kEveryStep,
-  // Where reading the clock takes more than 1 % of a step, so few steps that it takes about 1 % of
-  // all. Of the others only the time of a phase is recorded. Phases of periodic sections are always
-  // recorded.
+  // Where reading the clock takes more than 1 % of a step, so few steps that it takes 1 % of all,
+  // but 10 at least. Of the others only the time of a phase is recorded. Phases of periodic
+  // sections are always recorded; so is every step if calls wait for other workers
+  // (replicas_per_call).
   kSomeSteps,
 };
 
@@ -123,12 +124,12 @@ class RunProfile {
     std::vector<ProfileSpan> waits;
     std::vector<int64_t> ticks;
     int64_t with_calls = 0, next_with_calls = 0;
-    size_t spans_before = 0;  // of worker 0, at the begin of a step whose calls are recorded
   };
 
   std::vector<Worker> workers_;
   const int64_t first_index_, num_steps_;
   const ProfileDetail detail_;
+  const int64_t spans_of_step_;  // of a worker, about
   // Ticks of the steps. A worker may wait while another one ends a step.
   std::atomic<int64_t> from_ = std::numeric_limits<int64_t>::max();
   std::atomic<int64_t> to_ = std::numeric_limits<int64_t>::max();

@@ -12,7 +12,8 @@ namespace {
 // A value in an arena.
 struct LiveValue {
   BufferRef buffer;
-  int64_t bytes = 0;  // of one copy
+  int64_t extent = 0;  // bytes from buffer.offset on
+  int64_t bytes = 0;   // of all copies
   const Instruction* writer = nullptr;
   size_t first = 0, last = 0;  // indices of instructions
 };
@@ -21,56 +22,79 @@ bool InArena(Space space) {
   return space == Space::kShared || space == Space::kCore || space == Space::kWorker;
 }
 
-bool Overlap(const LiveValue& value, const Operand& operand) {
-  return value.buffer.space == operand.buffer.space && value.buffer.core == operand.buffer.core &&
-         value.buffer.offset < operand.buffer.offset + operand.shape.bytes() &&
-         operand.buffer.offset < value.buffer.offset + value.bytes;
+// The values of the parts of a worker in a joined phase follow each other.
+int64_t ExtentOf(const Operand& operand, const Phase& phase) {
+  const int64_t stride = operand.buffer.part_stride;
+  return stride > 0 ? stride * phase.replicas_per_call() : operand.shape.bytes();
+}
+
+bool Overlap(const LiveValue& value, const BufferRef& buffer, int64_t extent) {
+  return value.buffer.space == buffer.space && value.buffer.core == buffer.core &&
+         value.buffer.offset < buffer.offset + extent &&
+         buffer.offset < value.buffer.offset + value.extent;
+}
+
+int64_t CopiesOf(const BufferRef& buffer, const Phase& phase, const CoreProgram& program,
+                 int num_workers) {
+  if (buffer.space == Space::kShared) return 1;
+  if (buffer.space == Space::kCore) return program.num_replicas;
+  if (buffer.part_stride > 0) return num_workers;
+  return static_cast<int64_t>(num_workers) *
+         InterleavedParts(phase.replicas_per_call(), program.interleaving(), num_workers);
+}
+
+std::vector<const Phase*> PhasesOf(const CoreProgram& program) {
+  std::vector<const Phase*> all;
+  const auto add = [&](const std::vector<Phase>& phases) {
+    for (const Phase& phase : phases) all.push_back(&phase);
+  };
+  add(program.prologue);
+  add(program.step);
+  for (const PeriodicSection& section : program.periodic) {
+    add(section.before);
+    add(section.after);
+  }
+  return all;
 }
 
 // All values of the instructions. A value that is written over ends there.
-std::vector<LiveValue> ValuesOf(const std::vector<const Instruction*>& instructions) {
+std::vector<LiveValue> ValuesOf(const CoreProgram& program, int num_workers) {
   std::vector<LiveValue> values;
   std::vector<size_t> current;  // values that nothing has written over
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    for (const Operand& operand : instructions[i]->operands) {
-      Operand own = operand;
-      own.buffer.core = -1;  // one of all copies
-      for (const size_t value : current) {
-        if (Overlap(values[value], own)) values[value].last = i;
+  size_t i = 0;
+  for (const Phase* phase : PhasesOf(program)) {
+    for (const Instruction& instruction : phase->instructions) {
+      for (const Operand& operand : instruction.operands) {
+        BufferRef own = operand.buffer;
+        own.core = -1;  // one of all copies
+        for (const size_t value : current) {
+          if (Overlap(values[value], own, ExtentOf(operand, *phase))) values[value].last = i;
+        }
       }
-    }
-    for (const Operand& result : instructions[i]->results) {
-      if (!InArena(result.buffer.space)) continue;
-      std::erase_if(current, [&](size_t value) { return Overlap(values[value], result); });
-      current.push_back(values.size());
-      const int64_t stride = result.buffer.part_stride;  // of a joined phase
-      const int64_t bytes = stride > 0 ? stride : result.shape.bytes();
-      values.push_back({result.buffer, bytes, instructions[i], i, i});
+      for (const Operand& result : instruction.results) {
+        if (!InArena(result.buffer.space)) continue;
+        const int64_t extent = ExtentOf(result, *phase);
+        std::erase_if(current,
+                      [&](size_t value) { return Overlap(values[value], result.buffer, extent); });
+        current.push_back(values.size());
+        const int64_t copies = CopiesOf(result.buffer, *phase, program, num_workers);
+        values.push_back({result.buffer, extent, extent * copies, &instruction, i, i});
+      }
+      ++i;
     }
   }
   return values;
-}
-
-int64_t CopiesOf(Space space, const CoreProgram& program, int num_workers) {
-  if (space == Space::kShared) return 1;
-  if (space == Space::kCore) return program.num_replicas;
-  const Interleaving interleaving = program.interleaving();
-  return static_cast<int64_t>(num_workers) *
-         InterleavedParts(interleaving.replicas_per_call, interleaving, num_workers);
 }
 
 }  // namespace
 
 proto::ProfileMemory MemoryAtPeak(const CoreProgram& program, int num_workers) {
   const std::vector<const Instruction*> instructions = program.Instructions();
-  const std::vector<LiveValue> values = ValuesOf(instructions);
-  const auto bytes_of = [&](const LiveValue& value) {
-    return value.bytes * CopiesOf(value.buffer.space, program, num_workers);
-  };
+  const std::vector<LiveValue> values = ValuesOf(program, num_workers);
   std::vector<int64_t> change(instructions.size() + 1, 0);
   for (const LiveValue& value : values) {
-    change[value.first] += bytes_of(value);
-    change[value.last + 1] -= bytes_of(value);
+    change[value.first] += value.bytes;
+    change[value.last + 1] -= value.bytes;
   }
   proto::ProfileMemory memory;
   int64_t live = 0;
@@ -87,7 +111,7 @@ proto::ProfileMemory MemoryAtPeak(const CoreProgram& program, int num_workers) {
     if (value.first > peak || value.last < peak) continue;
     const Origins& origins = value.writer->origins;
     for (const NodeOrigin& origin : origins)
-      by_layer[origin] += bytes_of(value) / static_cast<int64_t>(origins.size());
+      by_layer[origin] += value.bytes / static_cast<int64_t>(origins.size());
   }
   std::vector<std::pair<int64_t, NodeOrigin>> sorted;
   for (const auto& [origin, bytes] : by_layer) sorted.emplace_back(bytes, origin);
@@ -102,8 +126,10 @@ proto::ProfileMemory MemoryAtPeak(const CoreProgram& program, int num_workers) {
     memory.set_variables_bytes(memory.variables_bytes() +
                                variable.shape.bytes() *
                                    (variable.per_core ? program.num_replicas : 1));
+  const Interleaving interleaving = program.interleaving();
+  const int of_worker = InterleavedParts(interleaving.replicas_per_call, interleaving, num_workers);
   memory.set_arena_bytes(program.shared_bytes + program.core_bytes * program.num_replicas +
-                         program.worker_bytes * CopiesOf(Space::kWorker, program, num_workers));
+                         program.worker_bytes * of_worker * num_workers);
   return memory;
 }
 

@@ -13,10 +13,10 @@
 namespace tpurun {
 namespace {
 
-// Worker memory of all joined cores: half of an L2 cache of 512 KB.
+// Worker memory of all joined cores, by the largest phase: half of an L2 cache of 512 KB.
 constexpr int64_t kMostBytes = 256 << 10;
 
-bool Contains(const BufferRef& buffer, int64_t bytes, const BufferRef& other, int64_t other_bytes) {
+bool Overlap(const BufferRef& buffer, int64_t bytes, const BufferRef& other, int64_t other_bytes) {
   return buffer.offset < other.offset + other_bytes && other.offset < buffer.offset + bytes;
 }
 
@@ -41,7 +41,7 @@ class PhaseJoiner {
         for (const auto& [read, of] : instruction.operands) {
           const bool same = read.offset == buffer.offset && of.bytes() == shape.bytes();
           if (read.space == Space::kWorker && !same &&
-              Contains(buffer, shape.bytes(), read, of.bytes()))
+              Overlap(buffer, shape.bytes(), read, of.bytes()))
             return false;
         }
         written[buffer.offset] = shape.bytes();
@@ -78,15 +78,18 @@ class PhaseJoiner {
         instruction.plan.converts_bf16 || call.results[0].rank() == 0)
       return;
     const int64_t rows = call.results[0].dims[0];
+    std::vector<Shape> operands = call.operands;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (IsShared(instruction.operands[i].buffer)) continue;
+      if (!HasRows(instruction.operands[i], rows) || !ReadsOwnRows(call, static_cast<int>(i), rows))
+        return;
+      operands[i].dims[0] *= joined_;
+    }
     for (size_t i = 0; i < instruction.results.size(); ++i) {
       if (!HasRows(instruction.results[i], rows)) return;
       call.results[i].dims[0] *= joined_;
     }
-    for (size_t i = 0; i < instruction.operands.size(); ++i) {
-      if (IsShared(instruction.operands[i].buffer)) continue;
-      if (!HasRows(instruction.operands[i], rows) || !ReadsOwnRows(call, i, rows, flags)) return;
-      call.operands[i].dims[0] *= joined_;
-    }
+    call.operands = std::move(operands);
     const auto shapes = InferShapes(*call.op, call.operands, call.attrs);
     if (!shapes.ok() || *shapes != call.results) return;
     const std::optional<KernelOffer> offer = OfferOf(*kernel, call);
@@ -131,13 +134,6 @@ class PhaseJoiner {
     if (buffer.space == Space::kWorker) return Aligned(shape.bytes()) == shape.bytes();
     return buffer.space == Space::kInfeed && buffer.core < 0 &&
            program_.infeed[buffer.offset].shape.bytes() == shape.bytes();
-  }
-
-  static bool ReadsOwnRows(const OpCall& call, size_t operand, int64_t rows, const OpFlags& flags) {
-    // An element-wise op broadcasts a row of lower rank to all rows.
-    return HasOperand(flags.row_operands, static_cast<int>(operand)) &&
-           !(flags.elementwise && call.operands[operand].rank() != call.results[0].rank()) &&
-           call.operands[operand].dims[0] == rows;
   }
 
   const CoreProgram& program_;

@@ -117,6 +117,44 @@ TEST_P(RandomGraphTest, PackedWeightsGiveTheSameBitsStepAfterStep) {
   EXPECT_EQ(got.variables, want.variables);
 }
 
+// Rows that fill lines of 64 bytes: calls of several replicas are joined.
+Graph GraphToJoin(uint32_t seed) {
+  return RandomGraph(seed, {.widths = {16, 32, 64}, .ops = 60, .replicas = 8});
+}
+
+TEST_P(RandomGraphTest, JoinedReplicasGiveTheSameBits) {
+  const Graph graph = GraphToJoin(GetParam());
+  const EvaluateArgs args = RandomArgs(graph, GetParam());
+  const auto program = Compile(graph, {.ops = OpsOfPasses()});
+  ASSERT_TRUE(program.ok()) << program.status();
+  const auto three = Device::Create(3);
+  const AfterSteps want = RunOnDevice(three.get(), *program, args, 2);
+  for (const int workers : {1, 2, 4}) {
+    SCOPED_TRACE(absl::StrCat(workers, " workers"));
+    CoreProgram joined = *program;
+    JoinReplicas(workers, joined);
+    const auto device = Device::Create(workers);
+    const AfterSteps got = RunOnDevice(device.get(), joined, args, 2);
+    EXPECT_EQ(got.outputs, want.outputs);
+    EXPECT_EQ(got.variables, want.variables);
+  }
+}
+
+TEST(RandomGraphsToJoin, SomeHaveJoinedCallsAndCallsOfEachCoreBesides) {
+  int both = 0;
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    auto program = Compile(GraphToJoin(seed), {.ops = OpsOfPasses()});
+    ASSERT_TRUE(program.ok()) << program.status();
+    JoinReplicas(2, *program);
+    for (const Phase& phase : program->step) {
+      const auto joins = [](const Instruction& instruction) { return instruction.joins_rows; };
+      both += phase.joined() &&
+              !std::all_of(phase.instructions.begin(), phase.instructions.end(), joins);
+    }
+  }
+  EXPECT_GT(both, 3);
+}
+
 // The graph with outputs of some steps only, but for the one called "sum".
 Graph WithPeriods(const Graph& graph, uint32_t seed) {
   Dice dice(seed + 2000);

@@ -63,8 +63,10 @@ std::vector<ConvDims> Cases() {
           Dims(1, 4, 11, 2, 3, 2, 3, 3, 2), Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
           Dims(1, 2, 2, 2, 3, 3, 3, 1, 3), Dims(1, 5, 5, 300, 1, 1, 40),
           Dims(2, 6, 5, 3, 3, 3, 8, 1, 1), Dims(1, 12, 12, 1, 5, 5, 32, 1, 2),
-          Dims(0, 4, 4, 2, 3, 3, 4), Dims(2, 5, 6, 2, 3, 3, 48, 1, 1),
-          Dims(1, 3, 4, 2, 3, 3, 24, 1, 5), Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
+          // Copies of two images, then of one (shifted_images.h).
+          Dims(3, 40, 50, 4, 3, 3, 18, 1, 1), Dims(0, 4, 4, 2, 3, 3, 4),
+          Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
+          Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
           // Gradients of x at strides: pixels that none reads, pads that are wider than a window,
           // pixels fewer than the stride, several blocks.
           Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -53,7 +54,8 @@ struct Ran {
   std::vector<double> alone;
 };
 
-Ran RunSteps(bool profiles, int64_t steps = kSteps, int64_t first_index = 0) {
+Ran RunSteps(bool profiles, int64_t steps = kSteps, int64_t first_index = 0,
+             ProfileDetail detail = ProfileDetail::kEveryStep) {
   const absl::StatusOr<CoreProgram> program = Compile(Step(), {.ops = OpsOfPasses()});
   EXPECT_TRUE(program.ok()) << program.status();
   Ran ran{.program = *program, .w = std::vector<float>(kWidth * kWidth, 0.25f)};
@@ -69,7 +71,7 @@ Ran RunSteps(bool profiles, int64_t steps = kSteps, int64_t first_index = 0) {
     infeed.Commit();
   }
   if (profiles)
-    ran.profile = std::make_unique<RunProfile>(ran.program, kWorkers, steps, first_index);
+    ran.profile = std::make_unique<RunProfile>(ran.program, kWorkers, steps, first_index, detail);
   const RunResult result = device->Run(
       **loaded, {.iterations = kSteps, .profile = ran.profile.get(), .infeed = &infeed});
   EXPECT_TRUE(result.status.ok()) << result.status;
@@ -143,17 +145,20 @@ TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
   EXPECT_FALSE(small.complete());
 }
 
-// Steps of `ticks` ticks in which worker 0 has 10 spans. Returns the steps whose calls are
-// recorded.
+// Steps of `ticks` ticks for each call of a worker. Returns the steps whose calls are recorded.
 std::vector<int64_t> StepsWithCalls(int64_t ticks, int64_t steps) {
   const Ran ran = RunSteps(false);
+  int64_t calls = 0;
+  for (const tpurun::Phase& phase : ran.program.step) {
+    for (const Instruction& instruction : phase.instructions) calls += instruction.parts;
+  }
+  ticks *= (calls + kWorkers - 1) / kWorkers;
   RunProfile run(ran.program, kWorkers, steps, 0, ProfileDetail::kSomeSteps);
   std::vector<int64_t> with_calls;
   run.Begin();
   run.AddStepTick(0, 0);
   for (int64_t step = 0; step < steps; ++step) {
     if (run.records_calls()) with_calls.push_back(step);
-    for (int i = 0; i < 10; ++i) run.EndSpan(0, ProfileSpan::Kind::kBarrier);
     run.AddStepTick(step + 1, (step + 1) * ticks);
   }
   EXPECT_EQ(run.steps_with_calls(), std::ssize(with_calls));
@@ -161,13 +166,32 @@ std::vector<int64_t> StepsWithCalls(int64_t ticks, int64_t steps) {
 }
 
 TEST(RunProfileTest, OfShortStepsOnlySomeHaveTheirCallsRecorded) {
-  // 10 spans of 60 ticks are 10 % of 6000 ticks, ten times the share that they may have.
-  EXPECT_EQ(StepsWithCalls(6000, 100),
+  // The 60 ticks of a span are 10 % of 600, ten times the share that they may have.
+  EXPECT_EQ(StepsWithCalls(600, 100),
             (std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
-  // But 1 % of 60,000.
-  EXPECT_EQ(StepsWithCalls(60000, 3), (std::vector<int64_t>{0, 1, 2}));
+  // 1.5 % of 4000, 1 % of 6000.
+  EXPECT_EQ(StepsWithCalls(4000, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+  EXPECT_EQ(StepsWithCalls(6000, 3), (std::vector<int64_t>{0, 1, 2}));
   // 10 steps have them.
-  EXPECT_EQ(StepsWithCalls(600, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+  EXPECT_EQ(StepsWithCalls(60, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+}
+
+TEST(RunProfileTest, OfSomeStepsTheCallsAreThoseOfAll) {
+  const Ran ran = RunSteps(true, kSteps, 0, ProfileDetail::kSomeSteps);
+  const proto::Profile profile =
+      Analyze({.program = ran.program, .run = *ran.profile, .batch_size = kReplicas * kRows});
+  std::map<std::string, double> want;
+  for (const tpurun::Phase& phase : ran.program.step) {
+    for (const Instruction& instruction : phase.instructions)
+      want[instruction.name] += instruction.parts;
+  }
+  for (const proto::ProfileRow& row : profile.instruction()) {
+    if (want.count(row.name()) == 0) continue;  // the last ones of the prologue
+    EXPECT_NEAR(row.calls(), want[row.name()], 1e-9) << row.name();
+    want.erase(row.name());
+  }
+  EXPECT_TRUE(want.empty());
+  EXPECT_NEAR(profile.accounted_share(), 1, 1e-9);
 }
 
 TEST(AnalyzeTest, StepsWithoutCallsCountWithTheOthers) {

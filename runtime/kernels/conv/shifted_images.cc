@@ -48,7 +48,7 @@ struct Pixels {
 }  // namespace
 
 ShiftedImages::Axis::Axis(int64_t stride, int64_t dilation, int64_t pad, int64_t kernel)
-    : stride(stride), first(FloorDivide(-pad, stride)) {
+    : first(FloorDivide(-pad, stride)) {
   for (int64_t entry = 0; entry < kernel; ++entry) {
     const int64_t at = entry * dilation - pad, quotient = FloorDivide(at, stride);
     const int64_t phase = at - quotient * stride;

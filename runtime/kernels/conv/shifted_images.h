@@ -4,9 +4,8 @@
 // Line c of a copy of an image holds the numbers of channel c, pixel after pixel, row of pixels
 // after row of pixels, with the pads. Entry (kh, kw) of the kernel reads pixel (oh + a, ow + b) for
 // pixel (oh, ow) of y, with a and b that do not depend on the pixel: all entries multiply the same
-// copy, each from another number on. The rows of dy have pixels of zeros behind them, as many as
-// the pads of the rows of x. With strides, the pixels that are a stride apart are a copy of their
-// own.
+// copy, each from another number on. The rows of dy have pixels of zeros behind them, as many as b
+// has values but one. With strides, the pixels that are a stride apart are a copy of their own.
 //
 // Every element is one sum over rising (n, oh, ow), in the order of the tiles; a number of x beside
 // the last pixel of a row is multiplied by a 0.
@@ -41,7 +40,7 @@ class ShiftedImages {
   struct Axis {
     Axis(int64_t stride, int64_t dilation, int64_t pad, int64_t kernel);
 
-    int64_t stride, first = 0, shifts = 0;
+    int64_t first = 0, shifts = 0;
     std::vector<int64_t> phases;           // that any entry reads
     std::vector<int64_t> phase_of, shift;  // [entry]: index in `phases`
   };
