@@ -214,14 +214,27 @@ class XSpaceMaker {
     plane.Stat("group_id", *event.mutable_stats()).set_int64_value(step);
   }
 
-  int ReplicasPerCall(const ProfileSpan& span) const {
-    return instructions_[span.instruction]->replicas_per_call;
+  // The calls of a span. A call with the rows of several cores is divided among them.
+  std::vector<ProfileSpan> CallsOf(const ProfileSpan& span) const {
+    const Instruction& instruction = *instructions_[span.instruction];
+    ProfileSpan all = span;
+    if (instruction.joins_rows)
+      all.calls = static_cast<int8_t>(span.calls * instruction.replicas_per_call);
+    std::vector<ProfileSpan> calls;
+    for (int i = 0; i < all.calls; ++i)
+      calls.push_back(CallOfSpan(all, i, CoresOfCall(instruction)));
+    return calls;
+  }
+
+  static int CoresOfCall(const Instruction& instruction) {
+    return instruction.joins_rows ? 1 : instruction.replicas_per_call;
   }
 
   // Whether the call belongs to the core, or, if all cores share it, to the core's share.
   bool BelongsTo(const ProfileSpan& span, int core) const {
     const Instruction& instruction = *instructions_[span.instruction];
-    if (instruction.per_core) return core >= span.part && core < span.part + ReplicasPerCall(span);
+    if (instruction.per_core)
+      return core >= span.part && core < span.part + CoresOfCall(instruction);
     return (span.part - instruction.first_part) * args_.program.num_replicas / instruction.parts ==
            core;
   }
@@ -233,8 +246,7 @@ class XSpaceMaker {
       for (int worker = 0; worker < run.num_workers(); ++worker) {
         for (const ProfileSpan& span : run.spans(worker)) {
           if (span.kind != Kind::kInstruction) continue;
-          for (int i = 0; i < span.calls; ++i) {
-            const ProfileSpan call = CallOfSpan(span, i, ReplicasPerCall(span));
+          for (const ProfileSpan& call : CallsOf(span)) {
             if (BelongsTo(call, core)) spans.emplace_back(call, ids.instructions[span.instruction]);
           }
         }
