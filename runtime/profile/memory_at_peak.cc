@@ -43,26 +43,12 @@ int64_t CopiesOf(const BufferRef& buffer, const Phase& phase, const CoreProgram&
          InterleavedParts(phase.replicas_per_call(), program.interleaving(), num_workers);
 }
 
-std::vector<const Phase*> PhasesOf(const CoreProgram& program) {
-  std::vector<const Phase*> all;
-  const auto add = [&](const std::vector<Phase>& phases) {
-    for (const Phase& phase : phases) all.push_back(&phase);
-  };
-  add(program.prologue);
-  add(program.step);
-  for (const PeriodicSection& section : program.periodic) {
-    add(section.before);
-    add(section.after);
-  }
-  return all;
-}
-
 // All values of the instructions. A value that is written over ends there.
 std::vector<LiveValue> ValuesOf(const CoreProgram& program, int num_workers) {
   std::vector<LiveValue> values;
   std::vector<size_t> current;  // values that nothing has written over
   size_t i = 0;
-  for (const Phase* phase : PhasesOf(program)) {
+  for (const Phase* phase : program.Phases()) {
     for (const Instruction& instruction : phase->instructions) {
       for (const Operand& operand : instruction.operands) {
         BufferRef own = operand.buffer;

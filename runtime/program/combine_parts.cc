@@ -39,21 +39,6 @@ void CountCopies(const Machine& machine, int num_replicas, Instruction& instruct
   if (now.has_value()) instruction.plan.copied_bytes = now->copied_bytes;
 }
 
-void CombineParts(int num_workers, int num_replicas, const Machine& machine,
-                  std::vector<Phase>& phases) {
-  for (Phase& phase : phases) {
-    const int combined = Combined(phase, num_workers, num_replicas);
-    if (combined == 1) continue;
-    // Part p starts at rows * p / parts: every second one of 8 parts starts where one of 4 does.
-    for (Instruction& instruction : phase.instructions) {
-      instruction.first_part /= combined;
-      if (instruction.parts % combined != 0) continue;
-      instruction.parts /= combined;
-      CountCopies(machine, num_replicas, instruction);
-    }
-  }
-}
-
 }  // namespace
 
 int PartsWanted(const Cost& cost, int num_workers) {
@@ -64,14 +49,16 @@ int PartsWanted(const Cost& cost, int num_workers) {
 void CombineParts(int num_workers, CoreProgram& program) {
   const std::optional<Machine> machine = Machine::Parse(program.machine);
   TPURUN_DCHECK(machine.has_value());
-  const auto combine = [&](std::vector<Phase>& phases) {
-    CombineParts(num_workers, program.num_replicas, *machine, phases);
-  };
-  combine(program.prologue);
-  combine(program.step);
-  for (PeriodicSection& section : program.periodic) {
-    combine(section.before);
-    combine(section.after);
+  for (Phase* phase : program.Phases()) {
+    const int combined = Combined(*phase, num_workers, program.num_replicas);
+    if (combined == 1) continue;
+    // Part p starts at rows * p / parts: every second one of 8 parts starts where one of 4 does.
+    for (Instruction& instruction : phase->instructions) {
+      instruction.first_part /= combined;
+      if (instruction.parts % combined != 0) continue;
+      instruction.parts /= combined;
+      CountCopies(*machine, program.num_replicas, instruction);
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 #include "runtime/program/core_program.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/text.h"
@@ -26,13 +29,10 @@ SlotLayout Layout64(const Slots& slots, int num_replicas) {
 
 }  // namespace
 
-std::vector<const Instruction*> CoreProgram::Instructions() const {
-  std::vector<const Instruction*> instructions;
+std::vector<const Phase*> CoreProgram::Phases() const {
+  std::vector<const Phase*> all;
   const auto add = [&](const std::vector<Phase>& phases) {
-    for (const Phase& phase : phases) {
-      for (const Instruction& instruction : phase.instructions)
-        instructions.push_back(&instruction);
-    }
+    for (const Phase& phase : phases) all.push_back(&phase);
   };
   add(prologue);
   add(step);
@@ -40,24 +40,31 @@ std::vector<const Instruction*> CoreProgram::Instructions() const {
     add(section.before);
     add(section.after);
   }
+  return all;
+}
+
+std::vector<Phase*> CoreProgram::Phases() {
+  std::vector<Phase*> all;
+  for (const Phase* phase : std::as_const(*this).Phases())
+    all.push_back(const_cast<Phase*>(phase));  // of this program, which is not const
+  return all;
+}
+
+std::vector<const Instruction*> CoreProgram::Instructions() const {
+  std::vector<const Instruction*> instructions;
+  for (const Phase* phase : Phases()) {
+    for (const Instruction& instruction : phase->instructions) instructions.push_back(&instruction);
+  }
   return instructions;
 }
 
 Interleaving CoreProgram::interleaving() const {
   Interleaving interleaving;
-  const auto look = [&](const std::vector<Phase>& phases) {
-    for (const Phase& phase : phases) {
-      if (phase.replicas_per_call() == 1) continue;
-      interleaving.replicas_per_call =
-          std::max(interleaving.replicas_per_call, phase.replicas_per_call());
-      interleaving.parts = std::max(interleaving.parts, phase.parts());
-    }
-  };
-  look(prologue);
-  look(step);
-  for (const PeriodicSection& range : periodic) {
-    look(range.before);
-    look(range.after);
+  for (const Phase* phase : Phases()) {
+    if (phase->replicas_per_call() == 1) continue;
+    interleaving.replicas_per_call =
+        std::max(interleaving.replicas_per_call, phase->replicas_per_call());
+    interleaving.parts = std::max(interleaving.parts, phase->parts());
   }
   return interleaving;
 }

@@ -188,6 +188,9 @@ struct CoreProgram {
   // In ascending order of `period`, all different. A section may read a value that another section
   // writes if its `period` is a multiple of the other's.
   std::vector<PeriodicSection> periodic;
+  // All phases: of the prologue, of the step, then of each periodic section, before and after.
+  std::vector<const Phase*> Phases() const;
+  std::vector<Phase*> Phases();
   Interleaving interleaving() const;
   // All instructions: of the prologue, of the step, then of each periodic section.
   std::vector<const Instruction*> Instructions() const;

@@ -162,19 +162,11 @@ int Joined(const Phase& phase, int num_workers, const CoreProgram& program) {
 void JoinReplicas(int num_workers, CoreProgram& program) {
   const std::optional<Machine> machine = Machine::Parse(program.machine);
   TPURUN_DCHECK(machine.has_value());
-  const auto join = [&](std::vector<Phase>& phases) {
-    for (Phase& phase : phases) {
-      const int joined = Joined(phase, num_workers, program);
-      if (joined == 1) continue;
-      const PhaseJoiner joiner(program, *machine, joined);
-      if (joiner.KeepsValuesApart(phase)) joiner.Join(phase);
-    }
-  };
-  join(program.prologue);
-  join(program.step);
-  for (PeriodicSection& section : program.periodic) {
-    join(section.before);
-    join(section.after);
+  for (Phase* phase : program.Phases()) {
+    const int joined = Joined(*phase, num_workers, program);
+    if (joined == 1) continue;
+    const PhaseJoiner joiner(program, *machine, joined);
+    if (joiner.KeepsValuesApart(*phase)) joiner.Join(*phase);
   }
 }
 
