@@ -33,15 +33,15 @@ int64_t OutfeedEntryBytes(const CoreProgram& program) {
 
 namespace {
 
-// Records the spans of one group of parts. The end of a span is the begin of the next, so that the
-// clock is read once for each.
+// Records the spans of a worker in one phase. The end of a span is the begin of the next, so that
+// the clock is read once for each.
 template <bool kProfiles>
 class SpanRecorder {
  public:
   SpanRecorder(RunProfile*, int) {}
+  void PhaseBegins(uint64_t, bool) {}
   void WaitBegins() {}
   void WaitEnds() {}
-  void PhaseEnds() {}
   void InstructionEnds(int, int, int) {}
 };
 
@@ -50,26 +50,27 @@ class SpanRecorder<true> {
  public:
   SpanRecorder(RunProfile* profile, int worker) : profile_(profile), worker_(worker) {}
 
-  // Of the current phase; else one span has all calls of it.
-  void RecordCalls(bool every_call) { every_call_ = every_call; }
-  void WaitBegins() { waits_ = every_call_; }
+  // Of a step that is not recorded, periodic phases are.
+  void PhaseBegins(uint64_t number, bool periodic) {
+    records_ = profile_->records();
+    if (records_ || !periodic) return;
+    records_ = true;
+    profile_->EndUnrecorded(worker_, number, Ticks());
+  }
+  void WaitBegins() { waits_ = records_; }
   void WaitEnds() {
     if (!waits_) return;
     waits_ = false;
     profile_->EndSpan(worker_, ProfileSpan::Kind::kRendezvous);
   }
   void InstructionEnds(int number, int part, int calls) {
-    if (every_call_)
-      profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part, calls);
-  }
-  void PhaseEnds() {
-    if (!every_call_) profile_->EndSpan(worker_, ProfileSpan::Kind::kCalls);
+    if (records_) profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part, calls);
   }
 
  private:
   RunProfile* const profile_;
   const int worker_;
-  bool every_call_ = true;
+  bool records_ = false;
   bool waits_ = false;
 };
 
@@ -295,14 +296,11 @@ class Workers final : public Device {
       for (int group; (group = work_.Claim(phase, worker, owner)) >= 0; ++groups) {
         SetComputes(worker, true);
         const ScheduledPhase& scheduled = run_.schedule[run_.position];
-        if constexpr (kProfiles) {
-          recorder.RecordCalls(run_.args.profile->records_calls() ||
-                               scheduled.kind != ScheduledPhase::kOfStep);
-        }
+        if (groups == 0)
+          recorder.PhaseBegins(phase.number, scheduled.kind == ScheduledPhase::kPeriodic);
         RunGroup(worker, *scheduled.phase, group, recorder);
       }
     }
-    if (groups > 0) recorder.PhaseEnds();
     return groups;
   }
 
@@ -577,7 +575,9 @@ class Workers final : public Device {
       return absl::CancelledError("interrupted");
     }
     if (run_.args.infeed != nullptr) {
-      const int64_t begin = WaitBegins();
+      // In a step that is not recorded a wait that does not block is not either.
+      const bool blocks = run_.args.infeed->depth() == 0;
+      const int64_t begin = WaitBegins(blocks);
       const absl::StatusOr<const std::byte*> entry = run_.args.infeed->Front(run_.args.interrupt);
       WaitEnds(begin, ProfileSpan::Kind::kInfeed);
       RETURN_IF_ERROR(entry.status());
@@ -606,9 +606,13 @@ class Workers final : public Device {
     return agreed;
   }
 
-  int64_t WaitBegins() const { return run_.args.profile == nullptr ? 0 : Ticks(); }
+  // The ticks, or 0 if the wait is not recorded.
+  int64_t WaitBegins(bool blocks = true) const {
+    const RunProfile* const profile = run_.args.profile;
+    return profile != nullptr && (blocks || profile->records()) ? Ticks() : 0;
+  }
   void WaitEnds(int64_t begin, ProfileSpan::Kind kind) {
-    if (run_.args.profile == nullptr) return;
+    if (begin == 0) return;
     run_.args.profile->AddWait({.begin = begin, .end = Ticks(), .kind = kind});
   }
 

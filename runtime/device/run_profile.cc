@@ -11,8 +11,8 @@ namespace {
 constexpr int64_t kTicksOfSpan = 60;
 // The most of a step that reading the clock may take: 1 / 100.
 constexpr int64_t kShareOfStep = 100;
-// So many steps at least have their calls recorded, if there are as many.
-constexpr int64_t kLeastWithCalls = 10;
+// So many steps at least are recorded, if there are as many.
+constexpr int64_t kLeastRecorded = 10;
 
 // The number of spans of a worker that runs every part of the phases.
 size_t MostSpans(const std::vector<Phase>& phases) {
@@ -63,7 +63,7 @@ RunProfile::RunProfile(const CoreProgram& program, int num_workers, int64_t step
       num_steps_(steps),
       detail_(WaitsAtRendezvous(program, num_workers) ? ProfileDetail::kEveryStep : detail),
       spans_of_step_(SpansOfStep(program, num_workers)) {
-  size_t of_step = MostSpans(program.step) + 1;
+  size_t of_step = MostSpans(program.step) + 2;  // and EndUnrecorded
   for (const PeriodicSection& section : program.periodic)
     of_step += MostSpans(section.before) + MostSpans(section.after);
   const size_t spans = 1 + MostSpans(program.prologue) + of_step * static_cast<size_t>(steps);
@@ -81,26 +81,51 @@ void RunProfile::Begin() {
   begin_ns_ = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
+void RunProfile::End() {
+  end_ = TickMark::Now();
+  if (records() || steps_->ticks.empty()) return;
+  for (int worker = 0; worker < num_workers(); ++worker)
+    EndUnrecorded(worker, 0, steps_->ticks.back());
+}
+
+void RunProfile::EndUnrecorded(int worker, uint64_t number, int64_t ticks) {
+  const int64_t end = workers_[worker].end;
+  if (end >= ticks) return;
+  const int64_t paused = paused_.load(std::memory_order_relaxed);
+  ProfileSpan span = {.instruction = static_cast<int32_t>(number)};
+  if (end < paused) {  // it waited for the end of the last recorded step
+    span.kind = ProfileSpan::Kind::kBarrier;
+    span.end = paused;
+    Add(worker, span);
+  }
+  // A worker that slept through recorded steps may find that the time of a later pause.
+  span.kind = ProfileSpan::Kind::kUnrecorded;
+  span.end = std::max(paused, ticks);
+  Add(worker, span);
+}
+
 void RunProfile::AddStepTick(int64_t index, int64_t ticks) {
   const int64_t ended = index - first_index_;
   if (ended < 0 || ended > num_steps_) return;
   steps_->ticks.push_back(ticks);
   if (ended == 0) from_ = ticks;
   if (ended == num_steps_) to_ = ticks;
-  if (ended > 0 && records_calls()) ++steps_->with_calls;
-  if (detail_ == ProfileDetail::kSomeSteps) ChooseStepWithCalls(ended);
+  if (ended > 0 && records()) ++steps_->recorded;
+  if (detail_ == ProfileDetail::kSomeSteps) ChooseNextStep(ended);
 }
 
-void RunProfile::ChooseStepWithCalls(int64_t ended) {
-  if (ended > 0 && records_calls()) {
+void RunProfile::ChooseNextStep(int64_t ended) {
+  if (ended > 0 && records()) {
     const int64_t ticks = std::max<int64_t>(1, steps_->ticks[ended] - steps_->ticks[ended - 1]);
     const int64_t steps = (kShareOfStep * spans_of_step_ * kTicksOfSpan + ticks - 1) / ticks;
-    steps_->next_with_calls =
+    steps_->next_recorded =
         ended - 1 +
-        std::clamp<int64_t>(steps, 1, std::max<int64_t>(1, num_steps_ / kLeastWithCalls));
+        std::clamp<int64_t>(steps, 1, std::max<int64_t>(1, num_steps_ / kLeastRecorded));
   }
-  const bool records = ended >= steps_->next_with_calls;
-  if (records != records_calls()) records_calls_.store(records, std::memory_order_relaxed);
+  const bool next = ended >= steps_->next_recorded;
+  if (next == records()) return;
+  (next ? resumed_ : paused_).store(steps_->ticks[ended], std::memory_order_relaxed);
+  records_.store(next, std::memory_order_relaxed);
 }
 
 int64_t RunProfile::StepNanoseconds(size_t i) const {

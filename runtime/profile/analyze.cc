@@ -22,9 +22,8 @@ struct Times {
   };
   std::vector<OfInstruction> instructions;
   std::vector<proto::WorkerTime> workers;
-  double critical = 0;  // the length of the critical path
-  // Of the phases whose calls are not recorded.
-  double without_calls = 0, critical_without_calls = 0;
+  double critical = 0;    // the length of the critical path
+  double unrecorded = 0;  // computed in steps that were not recorded, in no instruction's time
 };
 
 class Analysis {
@@ -32,6 +31,8 @@ class Analysis {
   explicit Analysis(const AnalyzeArgs& args)
       : args_(args),
         instructions_(args.program.Instructions()),
+        step_begin_(NumberIn(args.program.prologue)),
+        step_end_(step_begin_ + NumberIn(args.program.step)),
         ticks_(args.run.step_ticks()),
         seconds_(args.run.seconds_per_tick()) {}
 
@@ -52,7 +53,7 @@ class Analysis {
     times_.instructions.resize(instructions_.size());
     AddWorkers();
     AddCriticalPath();
-    AddStepsWithoutCalls(static_cast<double>(steps));
+    AddUnrecordedSteps(static_cast<double>(steps));
     AddRows(static_cast<double>(steps), wall);
     AddInput();
     *profile_.mutable_memory() = MemoryAtPeak(args_.program, args_.run.num_workers());
@@ -60,6 +61,15 @@ class Analysis {
   }
 
  private:
+  static size_t NumberIn(const std::vector<Phase>& phases) {
+    size_t number = 0;
+    for (const Phase& phase : phases) number += phase.instructions.size();
+    return number;
+  }
+  bool InStep(size_t instruction) const {
+    return instruction >= step_begin_ && instruction < step_end_;
+  }
+
   double Seconds(int64_t begin, int64_t end) const {
     return static_cast<double>(end - begin) * seconds_;
   }
@@ -77,39 +87,53 @@ class Analysis {
     return Seconds(0, lengths[lengths.size() / 2]);
   }
 
+  // All workers wait at a barrier while one of them waits for a queue or for other processes.
   void AddWorkers() {
-    double infeed = 0, outfeed = 0, exchange = 0;
+    proto::WorkerTime waits;
     for (const ProfileSpan& wait : args_.run.waits()) {
-      double& sum = wait.kind == Kind::kInfeed    ? infeed
-                    : wait.kind == Kind::kOutfeed ? outfeed
-                                                  : exchange;
-      sum += ticks_.empty() ? 0 : Within(wait);
+      const double seconds = ticks_.empty() ? 0 : Within(wait);
+      if (wait.kind == Kind::kInfeed) {
+        waits.set_infeed_seconds(waits.infeed_seconds() + seconds);
+      } else if (wait.kind == Kind::kOutfeed) {
+        waits.set_outfeed_seconds(waits.outfeed_seconds() + seconds);
+      } else {
+        waits.set_exchange_seconds(waits.exchange_seconds() + seconds);
+      }
     }
     for (int worker = 0; worker < args_.run.num_workers(); ++worker) {
-      double busy = 0, barrier = 0;
-      for (const ProfileSpan& span : args_.run.spans(worker)) {
-        const double seconds = Within(span);
-        if (span.kind == Kind::kInstruction) {
-          busy += seconds;
-          Times::OfInstruction& times = times_.instructions[span.instruction];
-          times.seconds += seconds;
-          times.calls += seconds > 0 ? span.calls : 0;
-        } else if (span.kind == Kind::kCalls) {
-          busy += seconds;
-          times_.without_calls += seconds;
-        } else {
-          barrier += seconds;
-        }
-      }
-      proto::WorkerTime& row = times_.workers.emplace_back();
+      proto::WorkerTime& row = times_.workers.emplace_back(waits);
       row.set_worker(worker);
-      row.set_busy_seconds(busy);
-      // All workers wait at a barrier while one of them waits for the queues.
-      row.set_infeed_seconds(infeed);
-      row.set_outfeed_seconds(outfeed);
-      row.set_exchange_seconds(exchange);
-      row.set_barrier_seconds(std::max(0.0, barrier - infeed - outfeed - exchange));
+      AddWorker(args_.run.spans(worker), row);
     }
+  }
+
+  // `row` has the waits for queues and other processes.
+  void AddWorker(const std::vector<ProfileSpan>& spans, proto::WorkerTime& row) {
+    double busy = 0, busy_in_steps = 0, barrier = 0, unrecorded = 0;
+    for (const ProfileSpan& span : spans) {
+      const double seconds = Within(span);
+      if (span.kind == Kind::kInstruction) {
+        busy += seconds;
+        if (InStep(span.instruction)) busy_in_steps += seconds;
+        Times::OfInstruction& times = times_.instructions[span.instruction];
+        times.seconds += seconds;
+        times.calls += seconds > 0 ? span.calls : 0;
+      } else if (span.kind == Kind::kUnrecorded) {
+        unrecorded += seconds;
+      } else {
+        barrier += seconds;
+      }
+    }
+    const double unrecorded_waits = Seconds(0, args_.run.unrecorded_wait_ticks());
+    const double waits = row.infeed_seconds() + row.outfeed_seconds() + row.exchange_seconds();
+    barrier = std::max(0.0, barrier - (waits - unrecorded_waits));
+    // In the other steps the worker is busy for the same part of the time.
+    const double recorded = busy_in_steps + barrier;
+    const double share = recorded > 0 ? busy_in_steps / recorded : 0;
+    const double others = std::max(0.0, unrecorded - unrecorded_waits);
+    row.set_busy_seconds(busy + others * share);
+    row.set_barrier_seconds(barrier + others * (1 - share));
+    times_.unrecorded += others * share;
   }
 
   // Spans [begin, end) of a worker in one phase; it began to wait again at `arrival`.
@@ -126,7 +150,7 @@ class Analysis {
       const std::vector<ProfileSpan>& spans = args_.run.spans(worker);
       size_t wait = 0;
       for (size_t i = 0; i < spans.size(); ++i) {
-        if (spans[i].kind != Kind::kBarrier) continue;
+        if (spans[i].kind != Kind::kBarrier && spans[i].kind != Kind::kUnrecorded) continue;
         OfPhase& of = last[spans[wait].instruction];
         if (i > wait + 1 && spans[i].begin > of.arrival)
           of = {.worker = worker, .begin = wait + 1, .end = i, .arrival = spans[i].begin};
@@ -137,38 +161,25 @@ class Analysis {
       for (size_t i = of.begin; i < of.end; ++i) {
         const ProfileSpan& span = args_.run.spans(of.worker)[i];
         const double seconds = Within(span);
-        if (span.kind == Kind::kInstruction) {
-          times_.instructions[span.instruction].critical += seconds;
-          times_.critical += seconds;
-        } else if (span.kind == Kind::kCalls) {
-          times_.critical_without_calls += seconds;
-          times_.critical += seconds;
-        }
+        if (span.kind != Kind::kInstruction) continue;
+        times_.instructions[span.instruction].critical += seconds;
+        times_.critical += seconds;
       }
     }
   }
 
-  // The instructions of the steps whose calls are not recorded take the same shares of the time.
-  void AddStepsWithoutCalls(double steps) {
-    if (times_.without_calls == 0 || args_.run.steps_with_calls() == 0) return;
-    const auto number_in = [](const std::vector<Phase>& phases) {
-      size_t number = 0;
-      for (const Phase& phase : phases) number += phase.instructions.size();
-      return number;
-    };
-    const auto first = times_.instructions.begin() + number_in(args_.program.prologue);
-    const auto last = first + number_in(args_.program.step);
-    double seconds = 0, critical = 0;
-    for (auto times = first; times != last; ++times) {
-      seconds += times->seconds;
-      critical += times->critical;
-    }
-    if (seconds == 0 || critical == 0) return;
-    const double recorded = static_cast<double>(args_.run.steps_with_calls());
-    for (auto times = first; times != last; ++times) {
-      times->seconds *= 1 + times_.without_calls / seconds;
-      times->critical *= 1 + times_.critical_without_calls / critical;
-      times->calls *= steps / recorded;
+  // The instructions of the steps that were not recorded take the same shares of the time.
+  void AddUnrecordedSteps(double steps) {
+    double seconds = 0;
+    for (size_t i = step_begin_; i < step_end_; ++i) seconds += times_.instructions[i].seconds;
+    if (seconds == 0 || times_.unrecorded == 0) return;
+    const double more = times_.unrecorded / seconds;
+    for (size_t i = step_begin_; i < step_end_; ++i) {
+      Times::OfInstruction& times = times_.instructions[i];
+      times.seconds *= 1 + more;
+      times_.critical += times.critical * more;
+      times.critical *= 1 + more;
+      times.calls *= steps / static_cast<double>(args_.run.recorded_steps());
     }
   }
 
@@ -318,6 +329,7 @@ class Analysis {
 
   const AnalyzeArgs& args_;
   const std::vector<const Instruction*> instructions_;
+  const size_t step_begin_, step_end_;  // of the instructions of CoreProgram::step
   const std::vector<int64_t>& ticks_;
   const double seconds_;  // of a tick
   Times times_;

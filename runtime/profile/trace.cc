@@ -75,9 +75,9 @@ class ProfiledStepsTrace {
   void AddSpan(int worker, const ProfileSpan& span) {
     if (span.kind != Kind::kInstruction) {
       Complete(kWorkers, worker,
-               span.kind == Kind::kBarrier ? "\"wait at barrier\""
-               : span.kind == Kind::kCalls ? "\"calls of a phase\""
-                                           : "\"wait at rendezvous\"",
+               span.kind == Kind::kBarrier      ? "\"wait at barrier\""
+               : span.kind == Kind::kUnrecorded ? "\"not recorded\""
+                                                : "\"wait at rendezvous\"",
                span.begin, span.end, "{}");
       return;
     }

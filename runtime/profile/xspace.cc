@@ -274,16 +274,16 @@ class XSpaceMaker {
       names.push_back(plane.Events(instruction->name).id());
     const int64_t barrier = plane.Events("wait at barrier").id();
     const int64_t rendezvous = plane.Events("wait at rendezvous").id();
-    const int64_t calls = plane.Events("calls of a phase").id();
+    const int64_t unrecorded = plane.Events("not recorded").id();
     const int workers = args_.loops.empty() ? 0 : args_.loops.front().run->num_workers();
     for (int worker = 0; worker < workers; ++worker) {
       xplane::XLine& line = plane.Line(worker + 1, absl::StrCat("worker ", worker), begin_ns_);
       for (const ProfiledLoop& loop : args_.loops) {
         for (const ProfileSpan& span : loop.run->spans(worker)) {
-          const int64_t metadata = span.kind == Kind::kInstruction ? names[span.instruction]
-                                   : span.kind == Kind::kBarrier   ? barrier
-                                   : span.kind == Kind::kCalls     ? calls
-                                                                   : rendezvous;
+          const int64_t metadata = span.kind == Kind::kInstruction  ? names[span.instruction]
+                                   : span.kind == Kind::kBarrier    ? barrier
+                                   : span.kind == Kind::kUnrecorded ? unrecorded
+                                                                    : rendezvous;
           AddEvent(*loop.run, span.begin, span.end, metadata, line);
         }
       }

@@ -145,8 +145,8 @@ TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
   EXPECT_FALSE(small.complete());
 }
 
-// Steps of `ticks` ticks for each call of a worker. Returns the steps whose calls are recorded.
-std::vector<int64_t> StepsWithCalls(int64_t ticks, int64_t steps) {
+// Steps of `ticks` ticks for each call of a worker. Returns the steps that are recorded.
+std::vector<int64_t> RecordedSteps(int64_t ticks, int64_t steps) {
   const Ran ran = RunSteps(false);
   int64_t calls = 0;
   for (const tpurun::Phase& phase : ran.program.step) {
@@ -154,26 +154,25 @@ std::vector<int64_t> StepsWithCalls(int64_t ticks, int64_t steps) {
   }
   ticks *= (calls + kWorkers - 1) / kWorkers;
   RunProfile run(ran.program, kWorkers, steps, 0, ProfileDetail::kSomeSteps);
-  std::vector<int64_t> with_calls;
+  std::vector<int64_t> recorded;
   run.Begin();
   run.AddStepTick(0, 0);
   for (int64_t step = 0; step < steps; ++step) {
-    if (run.records_calls()) with_calls.push_back(step);
+    if (run.records()) recorded.push_back(step);
     run.AddStepTick(step + 1, (step + 1) * ticks);
   }
-  EXPECT_EQ(run.steps_with_calls(), std::ssize(with_calls));
-  return with_calls;
+  EXPECT_EQ(run.recorded_steps(), std::ssize(recorded));
+  return recorded;
 }
 
-TEST(RunProfileTest, OfShortStepsOnlySomeHaveTheirCallsRecorded) {
+TEST(RunProfileTest, OfShortStepsOnlySomeAreRecorded) {
   // The 60 ticks of a span are 10 % of 600, ten times the share that they may have.
-  EXPECT_EQ(StepsWithCalls(600, 100),
-            (std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
+  EXPECT_EQ(RecordedSteps(600, 100), (std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
   // 1.5 % of 4000, 1 % of 6000.
-  EXPECT_EQ(StepsWithCalls(4000, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
-  EXPECT_EQ(StepsWithCalls(6000, 3), (std::vector<int64_t>{0, 1, 2}));
+  EXPECT_EQ(RecordedSteps(4000, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+  EXPECT_EQ(RecordedSteps(6000, 3), (std::vector<int64_t>{0, 1, 2}));
   // 10 steps have them.
-  EXPECT_EQ(StepsWithCalls(60, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+  EXPECT_EQ(RecordedSteps(60, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
 }
 
 TEST(RunProfileTest, OfSomeStepsTheCallsAreThoseOfAll) {
@@ -194,35 +193,61 @@ TEST(RunProfileTest, OfSomeStepsTheCallsAreThoseOfAll) {
   EXPECT_NEAR(profile.accounted_share(), 1, 1e-9);
 }
 
-TEST(AnalyzeTest, StepsWithoutCallsCountWithTheOthers) {
+// The first step is so short that the second one is not recorded, the third one is.
+TEST(AnalyzeTest, UnrecordedStepsAreLikeTheOthers) {
   const Ran ran = RunSteps(false);
-  RunProfile run(ran.program, kWorkers, 2, 0, ProfileDetail::kSomeSteps);
-  size_t first = 0;
-  for (const tpurun::Phase& phase : ran.program.prologue) first += phase.instructions.size();
-  const auto compute = [&](ProfileSpan::Kind kind, int instruction, int milliseconds) {
+  RunProfile run(ran.program, kWorkers, 20, 0, ProfileDetail::kSomeSteps);
+  int first = 0;
+  for (const tpurun::Phase& phase : ran.program.prologue)
+    first += static_cast<int>(phase.instructions.size());
+  const auto sleep = [](int milliseconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    run.EndSpan(0, kind, instruction, 0);
+    return Ticks();
+  };
+  const auto compute = [&](int instruction, int milliseconds) {
+    sleep(milliseconds);
+    run.EndSpan(0, ProfileSpan::Kind::kInstruction, instruction, 0);
   };
   run.Begin();
-  run.AddStepTick(0, Ticks());
+  const int64_t begin = Ticks();
+  run.AddStepTick(0, begin);
+  run.AddStepTick(1, begin + 1);
+  ASSERT_FALSE(run.records());
   run.EndWait(0, 1);
-  compute(ProfileSpan::Kind::kInstruction, static_cast<int>(first), 2);
-  compute(ProfileSpan::Kind::kInstruction, static_cast<int>(first) + 1, 4);
+  const int64_t before = Ticks(), after = sleep(3);
+  run.AddWait({.begin = before, .end = after, .kind = ProfileSpan::Kind::kInfeed});
+  run.AddStepTick(2, sleep(6));
+  ASSERT_TRUE(run.records());
   run.EndWait(0, 2);
-  run.AddStepTick(1, Ticks());
-  compute(ProfileSpan::Kind::kCalls, -1, 6);
+  compute(first, 2);
+  compute(first + 1, 4);
   run.EndWait(0, 3);
-  run.AddStepTick(2, Ticks());
+  sleep(3);
+  run.EndWait(0, 4);
+  run.AddStepTick(3, Ticks());
   run.End();
-  // As if the calls of the second step had not been recorded.
-  ASSERT_EQ(run.steps_with_calls(), 2);
+  EXPECT_EQ(run.recorded_steps(), 2);
+  std::vector<ProfileSpan::Kind> kinds;
+  for (const ProfileSpan& span : run.spans(0)) kinds.push_back(span.kind);
+  EXPECT_EQ(kinds, (std::vector<ProfileSpan::Kind>{
+                       ProfileSpan::Kind::kBarrier, ProfileSpan::Kind::kUnrecorded,
+                       ProfileSpan::Kind::kBarrier, ProfileSpan::Kind::kInstruction,
+                       ProfileSpan::Kind::kInstruction, ProfileSpan::Kind::kBarrier,
+                       ProfileSpan::Kind::kBarrier}));
   const proto::Profile profile = Analyze({.program = ran.program, .run = run});
   ASSERT_EQ(profile.instruction_size(), 2);
+  // 2 of 9 ms, and as much of the 6 ms in which the device did not wait for its infeed.
+  constexpr double kLate = 0.0015;
   const proto::ProfileRow &longer = profile.instruction(0), &shorter = profile.instruction(1);
-  EXPECT_NEAR(longer.seconds(), 0.004, 0.0015);
-  EXPECT_NEAR(shorter.seconds(), 0.002, 0.001);
-  EXPECT_NEAR(longer.seconds() + shorter.seconds(), profile.worker(0).busy_seconds(), 1e-9);
-  EXPECT_NEAR(profile.critical_path_seconds(), profile.worker(0).busy_seconds(), 1e-9);
+  EXPECT_NEAR(longer.seconds() * 3, 0.004 * 15 / 9, kLate);
+  EXPECT_NEAR(shorter.seconds() * 3, 0.002 * 15 / 9, kLate);
+  const proto::WorkerTime& worker = profile.worker(0);
+  EXPECT_NEAR(longer.seconds() + shorter.seconds(), worker.busy_seconds(), 1e-9);
+  EXPECT_NEAR(profile.critical_path_seconds(), worker.busy_seconds(), 1e-9);
+  EXPECT_NEAR(worker.barrier_seconds() * 3, 0.003 * 15 / 9, kLate);
+  EXPECT_NEAR(worker.infeed_seconds() * 3, 0.003, kLate);
+  EXPECT_NEAR(worker.busy_seconds() + worker.barrier_seconds() + worker.infeed_seconds(),
+              profile.step_seconds(), 1e-6);
 }
 
 TEST(AnalyzeTest, TimesAddUp) {
