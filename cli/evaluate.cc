@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,7 @@
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/best_checkpoint.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 
@@ -26,36 +28,70 @@ namespace {
 // How often --watch looks for a new checkpoint.
 constexpr std::chrono::milliseconds kWatchPeriod(500);
 
-// Evaluates every new latest checkpoint, until one has train.max_steps or none has come for
-// `timeout` seconds (0: for ever). NotFound when none has come at all.
-absl::Status Watch(const std::string& model_dir, const proto::Train& train, int64_t timeout,
-                   const std::vector<EvaluationInput>& evaluations, const OnEvaluation& on_result,
-                   Estimator& estimator) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point since = Clock::now();
-  for (std::optional<std::string> done;; std::this_thread::sleep_for(kWatchPeriod)) {
-    ASSIGN_OR_RETURN(const std::optional<std::string> latest, LatestCheckpoint(model_dir));
-    if (!latest.has_value() || latest == done) {
-      const std::chrono::duration<double> waited = Clock::now() - since;
-      if (timeout == 0 || waited.count() < static_cast<double>(timeout)) continue;
+// The new latest checkpoints of a model_dir, one after the other.
+class NewCheckpoints {
+ public:
+  // `timeout`: seconds, 0: it waits for ever.
+  NewCheckpoints(std::string model_dir, int64_t timeout)
+      : model_dir_(std::move(model_dir)), timeout_(timeout) {}
+
+  // Waits for a latest checkpoint that is not Done. Empty if none has come for `timeout` seconds
+  // since the last one was. NotFound when none has come at all.
+  absl::StatusOr<std::string> Next() {
+    for (;; std::this_thread::sleep_for(kWatchPeriod)) {
+      ASSIGN_OR_RETURN(const std::optional<std::string> latest, LatestCheckpoint(model_dir_));
+      if (latest.has_value() && latest != done_) return *latest;
+      const std::chrono::duration<double> waited = Clock::now() - since_;
+      if (timeout_ == 0 || waited.count() < static_cast<double>(timeout_)) continue;
       const std::string text =
-          absl::StrCat("no new checkpoint in ", model_dir, " for ", timeout, " seconds");
-      if (!done.has_value()) return absl::NotFoundError(text + " (--timeout)");
+          absl::StrCat("no new checkpoint in ", model_dir_, " for ", timeout_, " seconds");
+      if (!done_.has_value()) return absl::NotFoundError(text + " (--timeout)");
       LOG(INFO) << "Ending: " << text << ".";
-      return absl::OkStatus();
+      return "";
     }
+  }
+
+  void Done(const std::string& checkpoint) {
+    done_ = checkpoint;
+    since_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const std::string model_dir_;
+  const int64_t timeout_;
+  std::optional<std::string> done_;
+  Clock::time_point since_ = Clock::now();
+};
+
+// Evaluates every new latest checkpoint, until one has train.max_steps or no new one comes. The
+// chief looks for them.
+absl::Status Watch(NewCheckpoints& checkpoints, const proto::Train& train,
+                   const std::vector<EvaluationInput>& evaluations, const OnEvaluation& on_result,
+                   Estimator& estimator, Fabric* fabric) {
+  while (true) {
+    absl::StatusOr<std::string> next = "";
+    if (IsChief(fabric)) next = checkpoints.Next();
+    RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, next.status()));
+    if (fabric != nullptr) {
+      ASSIGN_OR_RETURN(next, fabric->BroadcastText(*next));
+    }
+    if (next->empty()) return absl::OkStatus();
     int64_t global_step = 0;
     const absl::Status evaluated =
-        estimator.EvaluateAll(evaluations, *latest, [&](const Evaluation& evaluation) {
+        estimator.EvaluateAll(evaluations, *next, [&](const Evaluation& evaluation) {
           global_step = evaluation.global_step;
           return on_result(evaluation);
         });
-    // Training has just dropped it.
-    if (IsDeletedCheckpoint(evaluated)) continue;
-    RETURN_IF_ERROR(evaluated);
-    if (train.has_max_steps() && global_step >= train.max_steps()) return absl::OkStatus();
-    done = latest;
-    since = Clock::now();
+    const bool dropped = IsDeletedCheckpoint(evaluated);  // by the training, just now
+    if (!dropped) {
+      RETURN_IF_ERROR(evaluated);
+      checkpoints.Done(*next);
+    }
+    if (fabric != nullptr) RETURN_IF_ERROR(fabric->Broadcast(&global_step, sizeof(global_step)));
+    if (!dropped && train.has_max_steps() && global_step >= train.max_steps())
+      return absl::OkStatus();
+    if (dropped) std::this_thread::sleep_for(kWatchPeriod);
   }
 }
 
@@ -81,10 +117,6 @@ absl::Status EvaluateCommand(const CommandLine& command) {
   std::vector<EvaluationInput>& evaluations = composition.evaluations;
   const std::string checkpoint = command.GetString("checkpoint");
   const bool watch = command.GetBool("watch");
-  if (watch && fabric != nullptr) {
-    return absl::UnimplementedError(
-        "--watch evaluates in one process, but several were started; leave out --watch or mpirun");
-  }
   const int64_t timeout = command.GetInt("timeout");
   if (watch && !checkpoint.empty()) {
     return absl::InvalidArgumentError("--watch follows model_dir; leave out --checkpoint");
@@ -113,7 +145,8 @@ absl::Status EvaluateCommand(const CommandLine& command) {
     return WriteResult(EvaluationJson(evaluation, several));
   };
   if (watch) {
-    return Watch(config.model_dir(), config.train(), timeout, evaluations, on_result, estimator);
+    NewCheckpoints checkpoints(config.model_dir(), timeout);
+    return Watch(checkpoints, config.train(), evaluations, on_result, estimator, fabric.get());
   }
   const bool elsewhere = !checkpoint.empty() && checkpoint != kBestCheckpoint;
   if (elsewhere && DirName(checkpoint) != config.model_dir()) {

@@ -8,10 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "cli/compose.h"
 #include "cli/prediction_writer.h"
+#include "cli/processes.h"
 #include "cli/progress.h"
 #include "data/character_vocabulary.h"
 #include "data/sources/source_list.h"
 #include "runtime/base/status.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/io/file.h"
 
 namespace tpurun {
@@ -56,24 +58,37 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   return writer->Finish();
 }
 
+absl::StatusOr<std::unique_ptr<PredictionWriter>> MakeWriter(const std::string& output,
+                                                             const proto::Predict& predict) {
+  std::vector<std::string> inputs;
+  if (!output.empty()) inputs = FilesOf(predict.input().source());
+  return MakePredictionWriter(output, inputs);
+}
+
 }  // namespace
 
 absl::Status PredictCommand(const CommandLine& command) {
-  ASSIGN_OR_RETURN(Composition composition, Compose(command, {.predict = true}));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
+  ASSIGN_OR_RETURN(Composition composition,
+                   ComposeForProcesses(command, {.predict = true}, fabric.get()));
+  const bool chief = IsChief(fabric.get());
   const proto::Predict predict = composition.options.config.predict();
-  if (predict.has_generate()) return GenerateText(command, std::move(composition));
+  if (predict.has_generate()) {
+    // One character after the other, in the chief. The others wait.
+    return FirstErrorOfProcesses(
+        fabric.get(), chief ? GenerateText(command, std::move(composition)) : absl::OkStatus());
+  }
   const std::string output = command.GetString("output");
-  std::vector<std::string> inputs;
-  if (!output.empty()) inputs = FilesOf(predict.input().source());
-  ASSIGN_OR_RETURN(const std::unique_ptr<PredictionWriter> writer,
-                   MakePredictionWriter(output, inputs));
+  absl::StatusOr<std::unique_ptr<PredictionWriter>> writer = nullptr;
+  if (chief) writer = MakeWriter(output, predict);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(fabric.get(), writer.status()));
   ProgressLine line(command, output.empty());
   composition.options.on_examples = line.Counter("examples");
   Estimator estimator(std::move(composition.options));
   RETURN_IF_ERROR(
       estimator.Predict(composition.input_fn, predict, command.GetString("checkpoint"),
-                        [&](const PredictedBatch& batch) { return writer->Write(batch); }));
-  return writer->Finish();
+                        [&](const PredictedBatch& batch) { return (*writer)->Write(batch); }));
+  return FirstErrorOfProcesses(fabric.get(), chief ? (*writer)->Finish() : absl::OkStatus());
 }
 
 }  // namespace tpurun

@@ -71,7 +71,7 @@ class Batches : public BatchSource {
         skipped_(elements.map.settings.skipped),
         map_(records_.get(), std::move(elements.map)),
         args_(std::move(args)),
-        loads_(skipped_ != nullptr || args_.mixup.has_value() ? RowRange() : args_.rows),
+        loads_(LoadsAll() ? RowRange() : args_.rows),
         items_(args_.batch_size * args_.batches_per_step) {
     for (size_t i = 0; i < args_.features.size() && loads_.all() != args_.rows.all(); ++i) {
       whole_step_.emplace_back(std::ssize(items_) * RowBytes(i));
@@ -102,10 +102,6 @@ class Batches : public BatchSource {
     for (size_t i = 0; i < whole_step.size(); ++i) {
       std::copy_n(whole_step[i] + begin * RowBytes(i), count * RowBytes(i), buffers[i]);
     }
-    Table forwarded;
-    for (const Column& column : forwarded_.columns) forwarded.columns.push_back({column.type});
-    for (int64_t row = begin; row < begin + count; ++row) Forward(forwarded_, row, &forwarded);
-    forwarded_ = std::move(forwarded);
     return rows;
   }
 
@@ -299,6 +295,12 @@ class Batches : public BatchSource {
     }
   }
 
+  // Whether it depends on other rows which rows args_.rows are or what is in them, or all rows are
+  // forwarded.
+  bool LoadsAll() const {
+    return skipped_ != nullptr || args_.mixup.has_value() || !args_.forward_features.empty();
+  }
+
   int64_t RowBytes(size_t feature) const { return args_.features[feature].shape.bytes(); }
 
   static void Forward(const Table& from, int64_t row, Table* to) {
@@ -319,8 +321,7 @@ class Batches : public BatchSource {
   const std::shared_ptr<SkippedRows> skipped_;  // nullptr: a row that is refused is an error
   RowMap map_;
   const BatchesArgs args_;
-  // The rows to load: args_.rows, or all where it depends on the others which rows these are or
-  // what is in them.
+  // The rows to load: args_.rows, or all.
   const RowRange loads_;
   std::vector<std::vector<std::byte>> whole_step_;  // of each feature, if loads_ is not args_.rows
   // Rows need no more than copying. Then gathered_ has, of each feature, where from; else loaded_

@@ -53,8 +53,8 @@ bool CheckRepeats(const InputPlan& plan, ConfigErrors& errors) {
 
 // A source that can be read once, and several or something that reads it again.
 void CheckReadOnce(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
-  if (args.shard.num_shards > 1 && ReadsStandardInput(plan.source)) {
-    errors.Add(plan.source_path, absl::StrCat("standard input ", ReadByAll(args.shard)));
+  if (IsReadByAll(args) && ReadsStandardInput(plan.source)) {
+    errors.Add(plan.source_path, absl::StrCat("standard input ", ReadByAll(args)));
     return;
   }
   for (const auto& input : plan.inputs) {
@@ -210,7 +210,16 @@ std::string BatchTitle(const InputFnArgs& args) {
   return absl::StrCat("batch of ", args.batch_size, " (", name, " / ", PartsOf(args), ")");
 }
 
-std::string ReadByAll(const PipelineShard& shard) {
+bool IsReadByAll(const InputFnArgs& args) {
+  return args.shard.num_shards > 1 || args.num_processes > 1;
+}
+
+std::string ReadByAll(const InputFnArgs& args) {
+  const PipelineShard& shard = args.shard;
+  if (args.num_processes > 1) {
+    return absl::StrCat("can be read only once, and ", args.num_processes,
+                        " processes read the input; want a file, or one process");
+  }
   return absl::StrCat(
       "can be read only once, and ", shard.num_shards, " pipelines, one a ", shard.fed,
       ", read the input (tpu_config.per_host_input_for_training); want a file, or one pipeline: ",

@@ -16,9 +16,10 @@ namespace tpurun {
 // a part of the batch.
 std::string BatchTitle(const InputFnArgs& args);
 
-// The end of a message about a file that can be read only once. The message begins with the file's
-// name.
-std::string ReadByAll(const PipelineShard& shard);
+// True if several pipelines or processes read the source. Then a file that can be read only once is
+// refused, by a message that begins with the file's name and ends with ReadByAll.
+bool IsReadByAll(const InputFnArgs& args);
+std::string ReadByAll(const InputFnArgs& args);
 
 // In PREDICT, the row transforms that make labels alone. They need not run: no model is fed a label
 // that rows may lack, and an absent one may be nothing that they can read.

@@ -242,7 +242,7 @@ class PipelineOpener {
 
  private:
   absl::Status OpenSource() {
-    if (args_.shard.num_shards > 1) RETURN_IF_ERROR(CheckShardable());
+    if (IsReadByAll(args_)) RETURN_IF_ERROR(CheckShardable());
     absl::StatusOr<OpenedSource> opened =
         plan_.source_def->open(plan_.source, {.directory = plan_.directory,
                                               .on_empty = OnEmptySource(),
@@ -268,7 +268,7 @@ class PipelineOpener {
 
   // Opens the inputs that the source is made of. All shards draw the same elements of them.
   absl::Status OpenParts() {
-    if (args_.shard.num_shards > 1) RETURN_IF_ERROR(CheckShardable());
+    if (IsReadByAll(args_)) RETURN_IF_ERROR(CheckShardable());
     const std::vector<FeatureSpec> no_features;
     std::vector<Elements> inputs;
     std::vector<Extent> extents;
@@ -353,7 +353,7 @@ class PipelineOpener {
     for (const std::string& file : files) {
       if (IsRegularFile(file)) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat(where("file"), ": ", FileTitle(file), " ", ReadByAll(args_.shard)));
+          absl::StrCat(where("file"), ": ", FileTitle(file), " ", ReadByAll(args_)));
     }
     return absl::OkStatus();
   }

@@ -235,7 +235,8 @@ class Estimator {
 
   // Calls `on_result` on another thread with the rows of each batch in input order: the
   // forward_features of `predict`, then the predictions of its keys. An error of `on_result` ends
-  // the call and is returned unchanged. Checkpoints are chosen as in Evaluate.
+  // the call and is returned unchanged. Checkpoints are chosen as in Evaluate. With options.fabric
+  // all processes call it; the first calls `on_result`.
   absl::Status Predict(const InputFn& input_fn, const proto::Predict& predict,
                        const std::string& checkpoint,
                        const std::function<absl::Status(const PredictedBatch&)>& on_result);

@@ -39,7 +39,9 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
   }
   RETURN_IF_ERROR(CheckOnce());
   for (const EvaluationInput& evaluation : evaluations) {
-    ASSIGN_OR_RETURN(const Evaluation result, evaluator.Run(evaluation, subject));
+    const absl::StatusOr<Evaluation> ran = evaluator.Run(evaluation, subject);
+    RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, ran.status()));
+    const Evaluation& result = *ran;
     absl::Status told;
     if (chief) {
       told = on_result(result);

@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -163,18 +164,23 @@ absl::Status Evaluator::Check(const EvaluationInput& input, const EvalTarget& su
       "evaluates again and again; want files");
 }
 
+absl::StatusOr<InfeedPtr> Evaluator::OpenInfeed(const EvaluationInput& input,
+                                                const EvalTarget& subject) const {
+  const proto::Evaluate& evaluate = input.evaluate;
+  ASSIGN_OR_RETURN(InputSource opened, Open(input, subject));
+  return CreateInfeed(options_, ModeKey::kEval, DumpName(evaluate.name()), 1, opened,
+                      session_.program(),
+                      {.num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
+                       .pad = true,
+                       .ended_message = [](int64_t) { return "the input ended"; },
+                       .classes = ClassesOf(step_->graph)});
+}
+
 absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const EvalTarget& subject) {
   const proto::Evaluate& evaluate = input.evaluate;
-  absl::StatusOr<InputSource> source = Open(input, subject);
-  RETURN_IF_ERROR(FirstErrorOfProcesses(options_.fabric, source.status()));
-  InputSource& opened = *source;
-  ASSIGN_OR_RETURN(const InfeedPtr infeed,
-                   CreateInfeed(options_, ModeKey::kEval, DumpName(evaluate.name()), 1, opened,
-                                session_.program(),
-                                {.num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
-                                 .pad = true,
-                                 .ended_message = [](int64_t) { return "the input ended"; },
-                                 .classes = ClassesOf(step_->graph)}));
+  absl::StatusOr<InfeedPtr> opened = OpenInfeed(input, subject);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(options_.fabric, opened.status()));
+  const InfeedPtr infeed = *std::move(opened);
   Evaluation result = {.name = evaluate.name(),
                        .global_step = subject.global_step,
                        .checkpoint = subject.checkpoint};
@@ -185,10 +191,6 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Ev
             << (evaluate.name().empty() ? "." : absl::StrCat(" ", Quote(evaluate.name()), "."));
   session_.variables().ClearState();
   RETURN_IF_ERROR(RunAll(options_, session_, *infeed, max_steps, sums, &result.examples));
-  const bool each_has_its_rows = !DeploymentOf(options_, ModeKey::kEval).is_broadcast();
-  if (options_.fabric != nullptr && each_has_its_rows) {
-    RETURN_IF_ERROR(options_.fabric->AllReduceSum(&result.examples, &result.examples, 1));
-  }
   if (infeed->ended() && evaluate.has_steps()) {
     LOG(WARNING) << "The input ended before " << evaluate.steps() << " steps: " << result.examples
                  << " examples were evaluated.";

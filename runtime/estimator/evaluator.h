@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
+#include "runtime/session/infeed.h"
 #include "runtime/session/session.h"
 
 namespace tpurun {
@@ -49,6 +50,9 @@ class Evaluator {
 
  private:
   absl::StatusOr<InputSource> Open(const EvaluationInput& input, const EvalTarget& subject) const;
+  // The batches of that input, without the first of them read.
+  absl::StatusOr<InfeedPtr> OpenInfeed(const EvaluationInput& input,
+                                       const EvalTarget& subject) const;
 
   const EstimatorOptions options_;
   Session session_;

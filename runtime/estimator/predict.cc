@@ -17,6 +17,7 @@
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/prediction_bytes.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/session/call_input_fn.h"
 #include "runtime/session/infeed.h"
@@ -98,48 +99,76 @@ bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& featu
   return input.features.size() == features.size();
 }
 
+// What is ready before the first batch is predicted.
+struct Prediction {
+  PredictStep step;
+  std::unique_ptr<Session> session;
+  InfeedPtr infeed;
+};
+
+// With several processes the chief alone forwards features. A stream, whose rows wait for further
+// ones no longer than max_wait, one process reads.
+absl::StatusOr<InputSource> OpenInput(const EstimatorOptions& options, const InputFn& input_fn,
+                                      const proto::Predict& predict, TrainedFolder trained) {
+  const auto& forward = predict.forward_features();
+  InputFnArgs args{.mode = ModeKey::kPredict,
+                   .features = options.features,
+                   .seed = options.config.tf_random_seed(),
+                   .trained = std::move(trained)};
+  if (IsChief(options.fabric)) args.forward_features = {forward.begin(), forward.end()};
+  if (predict.has_max_wait_ms() && options.fabric == nullptr)
+    args.max_wait = std::chrono::milliseconds(predict.max_wait_ms());
+  return CallInputFn(input_fn, DeploymentOf(options, ModeKey::kPredict), std::move(args));
+}
+
+absl::StatusOr<Prediction> Prepare(const EstimatorOptions& options,
+                                   const std::optional<Checkpoint>& checkpoint,
+                                   const InputFn& input_fn, const proto::Predict& predict) {
+  // Reports mistakes in the model before the input is opened.
+  RETURN_IF_ERROR(BuildStep(options, false, predict).status());
+  ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options, checkpoint));
+  ASSIGN_OR_RETURN(InputSource input, OpenInput(options, input_fn, predict, std::move(trained)));
+  Prediction made;
+  ASSIGN_OR_RETURN(made.step, BuildStep(options, FeedsLabels(input, options.features), predict));
+  const Graph& graph = made.step.graph;
+  made.session = std::make_unique<Session>(options.num_workers, options.topology);
+  RETURN_IF_ERROR(made.session->Load(graph, MakeCompileOptions(options)));
+  RETURN_IF_ERROR(SetVariables(options, checkpoint, false, graph.variables(), *made.session));
+  if (checkpoint.has_value() && IsChief(options.fabric)) {
+    RETURN_IF_ERROR(WarnOfDrift(options, *checkpoint, ModeKey::kPredict));
+  }
+  ASSIGN_OR_RETURN(
+      made.infeed,
+      CreateInfeed(options, ModeKey::kPredict, "predict", 1, input, made.session->program(),
+                   {.pad = true,
+                    .ended_message = [](int64_t) { return "the input ended"; },
+                    .classes = ClassesOf(graph)}));
+  RETURN_IF_ERROR(options.after_checks());
+  return made;
+}
+
 }  // namespace
 
 absl::Status Estimator::Predict(
     const InputFn& input_fn, const proto::Predict& predict, const std::string& checkpoint,
     const std::function<absl::Status(const PredictedBatch&)>& on_result) {
+  Fabric* const fabric = options_.fabric;
+  const bool chief = IsChief(fabric);
+  absl::StatusOr<std::optional<Checkpoint>> found = std::optional<Checkpoint>();
+  if (chief) found = TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint);
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
-                   TrainedCheckpoint(options_, ModeKey::kPredict, checkpoint));
-  // Reports mistakes in the model before the input is opened.
-  RETURN_IF_ERROR(BuildStep(options_, false, predict).status());
-  ASSIGN_OR_RETURN(TrainedFolder trained, TrainedFolderOf(options_, chosen));
-  const auto& forward = predict.forward_features();
-  std::optional<std::chrono::milliseconds> max_wait;
-  if (predict.has_max_wait_ms()) max_wait = std::chrono::milliseconds(predict.max_wait_ms());
-  ASSIGN_OR_RETURN(InputSource input,
-                   CallInputFn(input_fn, DeploymentOf(options_, ModeKey::kPredict),
-                               {.mode = ModeKey::kPredict,
-                                .features = options_.features,
-                                .seed = options_.config.tf_random_seed(),
-                                .forward_features = {forward.begin(), forward.end()},
-                                .max_wait = max_wait,
-                                .trained = std::move(trained)}));
-  ASSIGN_OR_RETURN(const PredictStep step,
-                   BuildStep(options_, FeedsLabels(input, options_.features), predict));
-  const Graph& graph = step.graph;
-  Session session(options_.num_workers, options_.topology);
-  RETURN_IF_ERROR(session.Load(graph, MakeCompileOptions(options_)));
-  RETURN_IF_ERROR(SetVariables(options_, chosen, false, graph.variables(), session));
-  if (chosen.has_value()) {
-    RETURN_IF_ERROR(WarnOfDrift(options_, *chosen, ModeKey::kPredict));
-  }
-  const CoreProgram& program = session.program();
-  ASSIGN_OR_RETURN(const InfeedPtr infeed,
-                   CreateInfeed(options_, ModeKey::kPredict, "predict", 1, input, program,
-                                {.pad = true,
-                                 .ended_message = [](int64_t) { return "the input ended"; },
-                                 .classes = ClassesOf(graph)}));
-  RETURN_IF_ERROR(options_.after_checks());
+                   ShareCheckpoint(fabric, std::move(found)));
+  absl::StatusOr<Prediction> prepared = Prepare(options_, chosen, input_fn, predict);
+  RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, prepared.status()));
+  const auto& [step, session, infeed] = *prepared;
+  const CoreProgram& program = session->program();
   const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
   int64_t examples = 0;
+  // The entries of all processes have the predictions of all.
   Outfeed outfeed(program, [&](int64_t, const std::byte* slots) -> absl::Status {
     const std::vector<HostFeature> forwarded = infeed->TakeForwarded();
     const int64_t rows = infeed->TakeRows();
+    if (!chief) return absl::OkStatus();
     std::list<std::vector<std::string>> strings;
     RETURN_IF_ERROR(
         on_result(BatchOf(forwarded, program, layout, step.class_names, slots, rows, &strings)));
@@ -148,15 +177,17 @@ absl::Status Estimator::Predict(
     return absl::OkStatus();
   });
   infeed->Start();
-  const RunResult result = session.RunLoop(
-      {.iterations = std::numeric_limits<int64_t>::max(), .interrupt = options_.interrupt}, *infeed,
-      &outfeed);
-  RETURN_IF_ERROR(outfeed.Finish());
-  if (result.interrupted) {
-    return absl::CancelledError(absl::StrCat("interrupted after batch ", result.steps));
+  const RunResult result = session->RunLoop({.iterations = std::numeric_limits<int64_t>::max(),
+                                             .fabric = fabric,
+                                             .interrupt = options_.interrupt},
+                                            *infeed, &outfeed);
+  absl::Status ended = outfeed.Finish();
+  if (ended.ok() && result.interrupted) {
+    ended = absl::CancelledError(absl::StrCat("interrupted after batch ", result.steps));
   }
-  const bool ended = absl::IsOutOfRange(result.status) && infeed->ended();
-  return ended ? absl::OkStatus() : result.status;
+  const bool of_input = absl::IsOutOfRange(result.status) && infeed->ended();
+  if (ended.ok() && !of_input) ended = result.status;
+  return FirstErrorOfProcesses(fabric, ended);
 }
 
 }  // namespace tpurun

@@ -173,6 +173,7 @@ InputFnArgs ArgsOfPipeline(const InputDeployment& deployment, InputFnArgs args) 
                 .index = deployment.first_pipeline(),
                 .fed = deployment.replicas_per_pipeline() == 1 ? "core" : "host"};
   args.rows = deployment.local_rows();
+  args.num_processes = deployment.num_processes;
   return args;
 }
 

@@ -251,7 +251,7 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   PadRows(entry, own_rows);
   std::vector<HostFeature> forwarded = source_->Forwarded();
   const std::lock_guard<std::mutex> rows_lock(mutex_);
-  rows_.push_back(static_cast<int32_t>(own_rows));
+  rows_.push_back(static_cast<int32_t>(rows));
   if (!forwarded.empty()) forwarded_.push_back(std::move(forwarded));
   return true;
 }

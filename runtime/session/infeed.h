@@ -105,10 +105,10 @@ class Infeed {
   // Stops the infeed and returns the source at its present position, or nullptr if the thread is
   // blocked in a read of it. Afterwards only WhereIs may be called, and it returns empty.
   std::unique_ptr<BatchSource> TakeSource();
-  // EVAL and PREDICT: the number of rows of the next filled batch, without padding, of those in
-  // options.rows. To be called once per batch.
+  // EVAL and PREDICT: the number of rows of the next batch, without padding, those of other
+  // processes included. To be called once per batch.
   int64_t TakeRows();
-  // EVAL and PREDICT: the forwarded features of the next batch. Batches come in order, each once.
+  // EVAL and PREDICT: the forwarded features of the same rows. Batches come in order, each once.
   std::vector<HostFeature> TakeForwarded();
 
  private:

@@ -228,7 +228,7 @@ class BatchSource {
   // changed then.
   virtual std::string Position() const = 0;
   virtual absl::Status Restore(const std::string& position) = 0;
-  // The InputFnArgs::forward_features of the last rows that Next loaded, in that order.
+  // The InputFnArgs::forward_features of all rows of the last step, in that order.
   virtual std::vector<HostFeature> Forwarded() const { return {}; }
   // The origin of row `row` (from 0) of the last whole step ("train.csv:17"), for messages.
   virtual std::string Where(int64_t row) const = 0;
@@ -261,6 +261,7 @@ struct InputFnArgs {
   PipelineShard shard = {};           // the records to read, before any transform
   std::vector<FeatureSpec> features;  // features that the model declares: the slots, in order
   RowRange rows = {};                 // the rows of each step that Next loads
+  int num_processes = 1;              // that open the input, each for its pipelines or rows
   int64_t seed = 1;                   // tf_random_seed; each shard draws other random numbers
   // PREDICT: features to forward, declared by the model or not
   std::vector<std::string> forward_features;

@@ -421,6 +421,10 @@ TEST(InputFnTest, ShardsOfWhatIsReadOnceAreRefused) {
             "INVALID_ARGUMENT: run.textproto:2:10: standard input can be read only once, and 2 "
             "pipelines, one a host, read the input (tpu_config.per_host_input_for_training); want "
             "a file, or one pipeline: 8 cores");
+  args.num_processes = 4;
+  EXPECT_EQ(ErrorOfInput("source { text_line { file: \"-\" } }" + decode, args),
+            "INVALID_ARGUMENT: run.textproto:2:10: standard input can be read only once, and 4 "
+            "processes read the input; want a file, or one process");
 }
 
 TEST(InputFnTest, AShardWithoutElementsSaysSo) {

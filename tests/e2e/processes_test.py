@@ -113,11 +113,51 @@ class ProcessesTest(ProgramTest):
                     self.assertEqual(got[key], want[key], (size, form, key))
         self.assertEqual(os.listdir(self.path('model', 'eval'))[1:], [])
 
+    def test_predictions_are_those_of_one_process_in_order(self):
+        self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
+        rows = read(self.path('iris/iris_test.csv')).decode().splitlines(True)
+        write(self.path('rows.csv'), ''.join(rows[:21]))
+        predict = ('--predict_batch_size=16', '--set', 'predict.input={source {text_line {file: "'
+                   f'{self.path("rows.csv")}" skip_lines: 1}}}} transform {{apply '
+                   '{transformation_func: "parse"}}}', *CORES)
+        for flags in ((), ('--set', 'predict.forward_features=["SepalLength"]')):
+            arguments = self.iris('predict', 'model', *predict, *flags)
+            want = self.succeed(*arguments)
+            self.assertEqual(len(want.out.splitlines()), 20)
+            for size in (2, 4):
+                for form in ('PER_HOST_V1', 'BROADCAST'):
+                    done = self.mpi(size, *arguments, '--set',
+                                    f'tpu_config.per_host_input_for_training={form}')
+                    self.assertEqual((done.code, done.out), (0, want.out), str(done))
+        # Of the second batch the second process reads the row that is wrong.
+        write(self.path('rows.csv'), ''.join(rows[:30] + ['a,b,c,d,e\n']))
+        done = self.mpi(2, *arguments)
+        self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+        self.assertIn('rows.csv:31', done.messages[0])
+        self.assertEqual(len(done.out.splitlines()), 16)
+
+    def test_what_only_the_chief_can_read_is_refused(self):
+        self.train(1, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
+        done = self.mpi(2, *self.iris('evaluate', 'model', '--eval_batch_size=16', '--input=-',
+                                      *CORES))
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('standard input can be read only once, and 2 processes', done.messages[0])
+
+    def test_new_checkpoints_are_evaluated_as_they_come(self):
+        train = lambda step: self.train(1, self.iris(
+            'train', 'model', f'--max_steps={step}', '--train_batch_size=64', *CORES))
+        train(20)
+        watch = self.start_mpi(2, *self.iris('evaluate', 'model', '--eval_batch_size=16', '--watch',
+                                             '--set', 'train.max_steps=40', *CORES))
+        self.assertEqual(json.loads(watch.stdout.readline())['global_step'], 20)
+        train(40)
+        out, errors = watch.communicate(timeout=60)
+        self.assertEqual((watch.returncode, json.loads(out)['global_step']), (0, 40), errors)
+
     def test_a_verb_of_one_process_runs_once(self):
         self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
-        done = self.mpi(2, *self.iris('predict', 'model', '--keys=class_ids'))
-        alone = self.succeed(*self.iris('predict', 'model', '--keys=class_ids'))
-        self.assertEqual((done.code, done.out), (0, alone.out), str(done))
+        done = self.mpi(2, *self.iris('export', 'model', *CORES))
+        self.assertEqual((done.code, len(done.out.splitlines())), (0, 1), str(done))
 
     def test_evaluations_and_exports_of_a_training(self):
         arguments = lambda model_dir: self.iris(

@@ -164,18 +164,15 @@ class ProcessInputTest : public testing::TestWithParam<Case> {
       all.steps.resize(std::min(all.steps.size(), fed.steps.size()));
       for (size_t step = 0; step < all.steps.size(); ++step) {
         for (size_t i = 0; i < all.steps[step].size(); ++i) {
-          // All processes forward the whole batch that they broadcast.
-          const bool slot = i < 3 || !deployment.is_broadcast();
-          if (slot) all.steps[step][i] += fed.steps[step][i];
+          // Each process forwards the whole batch.
+          if (i < 3) {
+            all.steps[step][i] += fed.steps[step][i];
+          } else {
+            EXPECT_EQ(fed.steps[step][i], all.steps[step][i]);
+          }
         }
       }
-      for (size_t step = 0; step < all.rows.size(); ++step) {
-        if (deployment.is_broadcast()) {
-          EXPECT_EQ(fed.rows[step], all.rows[step]);
-        } else {
-          all.rows[step] += fed.rows[step];
-        }
-      }
+      EXPECT_EQ(fed.rows, all.rows);
     }
     all.positions.clear();
     if (GetParam().mode != ModeKey::kTrain) return all;
