@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +19,9 @@
 #include "runtime/device/barrier.h"
 #include "runtime/device/exchanges.h"
 #include "runtime/device/loaded_program.h"
+#include "runtime/device/phase_schedule.h"
 #include "runtime/device/shared_work.h"
+#include "runtime/device/span_recorder.h"
 #include "runtime/device/step_votes.h"
 #include "runtime/device/worker_cpus.h"
 #include "runtime/ir/literal.h"
@@ -32,47 +33,6 @@ int64_t OutfeedEntryBytes(const CoreProgram& program) {
 }
 
 namespace {
-
-// Records the spans of a worker in one phase. The end of a span is the begin of the next, so that
-// the clock is read once for each.
-template <bool kProfiles>
-class SpanRecorder {
- public:
-  SpanRecorder(RunProfile*, int) {}
-  void PhaseBegins(uint64_t, bool) {}
-  void WaitBegins() {}
-  void WaitEnds() {}
-  void InstructionEnds(int, int, int) {}
-};
-
-template <>
-class SpanRecorder<true> {
- public:
-  SpanRecorder(RunProfile* profile, int worker) : profile_(profile), worker_(worker) {}
-
-  // Of a step that is not recorded, periodic phases are.
-  void PhaseBegins(uint64_t number, bool periodic) {
-    records_ = profile_->records();
-    if (records_ || !periodic) return;
-    records_ = true;
-    profile_->EndUnrecorded(worker_, number, Ticks());
-  }
-  void WaitBegins() { waits_ = records_; }
-  void WaitEnds() {
-    if (!waits_) return;
-    waits_ = false;
-    profile_->EndSpan(worker_, ProfileSpan::Kind::kRendezvous);
-  }
-  void InstructionEnds(int number, int part, int calls) {
-    if (records_) profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part, calls);
-  }
-
- private:
-  RunProfile* const profile_;
-  const int worker_;
-  bool records_ = false;
-  bool waits_ = false;
-};
 
 // The worker threads and their current run. A member that is not atomic is written by the thread
 // that has ended a phase (or by Run before the workers start), and read by workers with a group of
@@ -118,11 +78,8 @@ class Workers final : public Device {
     run_.bases[static_cast<size_t>(Base::kShared)] = program.shared();
     run_.bases[static_cast<size_t>(Base::kCore)] = program.cores();
     for (std::vector<void*>& pointers : pointers_) pointers.resize(program.max_addresses());
-    step_phases_.clear();
-    AddPhases(program.step, ScheduledPhase::kOfStep, &step_phases_);
-    schedule_.clear();
-    if (run_.with_prologue) AddPhases(program.prologue, ScheduledPhase::kOther, &schedule_);
-    run_.schedule = schedule_;
+    schedule_.BeginRun(program, args.first_step, args.host_call_every_n_steps);
+    if (run_.with_prologue) schedule_.BeginPrologue();
     not_finite_.store(false, std::memory_order_relaxed);
     steps_done_.store(0, std::memory_order_relaxed);
     auto next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
@@ -193,12 +150,6 @@ class Workers final : public Device {
   }
 
  private:
-  struct ScheduledPhase {
-    enum Kind { kOfStep, kPeriodic, kOther };
-    const LoadedPhase* phase = nullptr;
-    Kind kind = kOther;
-    int index = 0;  // in its section
-  };
   struct RunState {
     LoadedProgram* program = nullptr;
     RunArgs args;
@@ -207,10 +158,6 @@ class Workers final : public Device {
     bool stop = false;
     Bases bases = {};
     bool feeds_out = false;
-    // The phases of the prologue or of the current step, and the current one.
-    std::span<const ScheduledPhase> schedule;
-    size_t position = 0;
-    bool in_step = false;                               // not in the prologue
     std::chrono::steady_clock::time_point phase_begin;  // of a periodic one
     RunResult result;
   };
@@ -295,7 +242,7 @@ class Workers final : public Device {
       const int owner = (worker + i) % num_workers_;
       for (int group; (group = work_.Claim(phase, worker, owner)) >= 0; ++groups) {
         SetComputes(worker, true);
-        const ScheduledPhase& scheduled = run_.schedule[run_.position];
+        const ScheduledPhase& scheduled = schedule_.current();
         if (groups == 0)
           recorder.PhaseBegins(phase.number, scheduled.kind == ScheduledPhase::kPeriodic);
         RunGroup(worker, *scheduled.phase, group, recorder);
@@ -415,59 +362,28 @@ class Workers final : public Device {
 
   // The functions below run only in the thread that has ended a phase, and in Run before the first.
 
-  static void AddPhases(const std::vector<LoadedPhase>& phases, ScheduledPhase::Kind kind,
-                        std::vector<ScheduledPhase>* schedule) {
-    for (size_t i = 0; i < phases.size(); ++i)
-      schedule->push_back({.phase = &phases[i], .kind = kind, .index = static_cast<int>(i)});
-  }
-
-  bool IsDue(int64_t period) const {
-    return run_.index % run_.args.host_call_every_n_steps == 0 &&
-           (run_.args.first_step + run_.index) % period == 0;
-  }
-
-  bool PeriodicNow(const LoadedProgram& program) const {
-    return std::any_of(program.periodic.begin(), program.periodic.end(),
-                       [&](const LoadedPeriodicSection& range) { return IsDue(range.period); });
-  }
-
-  void ScheduleStep() {
-    const LoadedProgram& program = *run_.program;
-    run_.in_step = true;
-    run_.position = 0;
-    run_.schedule = step_phases_;
-    if (!PeriodicNow(program)) return;
-    schedule_.clear();
-    for (const LoadedPeriodicSection& range : program.periodic)
-      if (IsDue(range.period)) AddPhases(range.before, ScheduledPhase::kPeriodic, &schedule_);
-    schedule_.insert(schedule_.end(), step_phases_.begin(), step_phases_.end());
-    for (const LoadedPeriodicSection& range : program.periodic)
-      if (IsDue(range.period)) AddPhases(range.after, ScheduledPhase::kPeriodic, &schedule_);
-    run_.schedule = schedule_;
-  }
-
   // Begins the next phase with instructions, or ends the run.
   void BeginPhase() {
     while (!run_.stop) {
-      if (run_.position == run_.schedule.size()) {
-        if (run_.in_step) EndStep();
-        if (!run_.stop) ScheduleStep();
+      if (schedule_.ended()) {
+        if (schedule_.in_step()) EndStep();
+        if (!run_.stop) schedule_.BeginStep(run_.index);
         continue;
       }
-      const LoadedPhase& phase = *run_.schedule[run_.position].phase;
+      const LoadedPhase& phase = *schedule_.current().phase;
       if (!phase.exchanges.empty()) RunExchanges(phase);
       if (!run_.stop && !phase.instructions.empty()) break;
-      ++run_.position;
+      schedule_.Next();
     }
     if (run_.stop) return work_.End();
-    const ScheduledPhase& next = run_.schedule[run_.position];
+    const ScheduledPhase& next = schedule_.current();
     if (next.kind == ScheduledPhase::kPeriodic) run_.phase_begin = std::chrono::steady_clock::now();
     const int side_by_side = run_.program->InterleavedParts(next.phase->replicas_per_call);
     work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side);
   }
 
   void EndPhase() {
-    const ScheduledPhase& ended = run_.schedule[run_.position];
+    const ScheduledPhase& ended = schedule_.current();
     if (ended.kind == ScheduledPhase::kPeriodic) {
       const std::chrono::duration<double> seconds =
           std::chrono::steady_clock::now() - run_.phase_begin;
@@ -478,7 +394,7 @@ class Workers final : public Device {
       failed_.store(false);
     }
     if (ended.kind == ScheduledPhase::kOfStep) AfterStepPhase(ended.index);
-    ++run_.position;
+    schedule_.Next();
     BeginPhase();
   }
 
@@ -535,7 +451,8 @@ class Workers final : public Device {
 
   absl::Status GatherOutfeed() {
     return tpurun::GatherOutfeed(
-        *run_.args.fabric, run_.program->program(), [&](int64_t period) { return IsDue(period); },
+        *run_.args.fabric, run_.program->program(),
+        [&](int64_t period) { return schedule_.IsDue(period, run_.index); },
         run_.bases[static_cast<size_t>(Base::kOutfeed)]);
   }
 
@@ -583,7 +500,7 @@ class Workers final : public Device {
       RETURN_IF_ERROR(entry.status());
       run_.bases[static_cast<size_t>(Base::kInfeed)] = const_cast<std::byte*>(*entry);
     }
-    if (run_.args.outfeed != nullptr && PeriodicNow(*run_.program)) {
+    if (run_.args.outfeed != nullptr && schedule_.HasPeriodic(run_.index)) {
       const int64_t begin = WaitBegins();
       const absl::StatusOr<std::byte*> entry = run_.args.outfeed->Reserve();
       WaitEnds(begin, ProfileSpan::Kind::kOutfeed);
@@ -647,8 +564,7 @@ class Workers final : public Device {
 
   RunState run_;
   Exchanges exchanges_;
-  std::vector<ScheduledPhase> step_phases_;      // of a step without periodic sections
-  std::vector<ScheduledPhase> schedule_;         // of the prologue, or of a step with them
+  PhaseSchedule schedule_;
   std::array<PartBases, kMaxParts> bases_ = {};  // [part]
   std::vector<std::vector<void*>> pointers_;     // [worker]; for the addresses of one instruction
   std::vector<Count> counts_;                    // [worker]
