@@ -43,6 +43,7 @@ class Scheduler {
     periods_ = FindNodePeriods(graph_);
     variable_uses_ = VariableUses(graph_);
     FindCarriedUses();
+    FindLateSums();
     updated_by_.assign(graph_.variables().size(), -1);
     for (const Update& update : graph_.updates()) updated_by_[update.variable] = update.value.node;
     index_.assign(count, -1);
@@ -119,6 +120,35 @@ class Scheduler {
     }
   }
 
+  // While the first half of the sums of a step, by bytes, goes from process to process, the second
+  // half is computed, and while that one goes, the first is used. Large ones first: a process has
+  // something to do meanwhile, and small ones share a message.
+  void FindLateSums() {
+    // One phase more costs about a microsecond, in which a fast network carries some KB.
+    constexpr int64_t kLeastBytes = 1 << 20;
+    struct Sum {
+      int64_t bytes;
+      int computed_by;
+    };
+    std::vector<Sum> sums;
+    int64_t all_bytes = 0;
+    for (const Node& node : graph_.nodes()) {
+      const bool of_step = !prologue_[node.id] && periods_[node.id].period <= 1;
+      if (node.op->flags.exchange != Exchange::kSum || !of_step) continue;
+      sums.push_back({node.shapes[0].bytes(), node.inputs[0].node});
+      all_bytes += sums.back().bytes;
+    }
+    late_.assign(graph_.nodes().size(), false);
+    if (all_bytes < kLeastBytes) return;
+    std::stable_sort(sums.begin(), sums.end(),
+                     [](const Sum& a, const Sum& b) { return a.bytes > b.bytes; });
+    int64_t bytes = 0;
+    for (const Sum& sum : sums) {
+      late_[sum.computed_by] = 2 * bytes >= all_bytes;
+      bytes += sum.bytes;
+    }
+  }
+
   // Schedules after `other`, an instruction that writes an operand or that reads a value to
   // overwrite.
   static void After(const Scheduled& other, bool same_part, Scheduled* scheduled) {
@@ -147,6 +177,7 @@ class Scheduler {
     for (const int variable : schedule_.updates_variable[node.id]) {
       if (variable >= 0) AfterReadersOfVariable(variable, &scheduled);
     }
+    if (late_[node.id]) ++scheduled.phase;
     index_[node.id] = static_cast<int>(schedule_.instructions.size());
     schedule_.instructions.push_back(std::move(scheduled));
   }
@@ -215,6 +246,7 @@ class Scheduler {
   const Calls calls_;
   Schedule schedule_;
   std::vector<bool> prologue_, carried_;
+  std::vector<bool> late_;  // [node]: computed a phase later than it could be
   std::vector<NodePeriod> periods_;
   std::vector<std::vector<Use>> variable_uses_, carried_uses_;  // [variable], [node]
   std::vector<int> updated_by_;  // [variable]: the updating node; -1: none

@@ -46,9 +46,10 @@ struct Schedule {
 // variables without an update goes to the prologue. A loop-carried node (replication.h) also goes
 // to the prologue, and again after the updates of its variables. In the step a node runs in the
 // earliest phase that its operands, the readers of a variable it overwrites and the loss check
-// (before any update) allow. Nodes that only outputs of some steps need go to the periodic sections
-// of those outputs (node_periods.h). A reshape of a computed value or of the infeed is no
-// instruction: its readers read that value.
+// (before any update) allow; but of several processes, which exchange large sums, the smaller half
+// of the sums is computed a phase later, beside the exchange of the others. Nodes that only outputs
+// of some steps need go to the periodic sections of those outputs (node_periods.h). A reshape of a
+// computed value or of the infeed is no instruction: its readers read that value.
 absl::StatusOr<Schedule> MakeSchedule(const Graph& graph, const Machine& machine,
                                       const std::string& loss_output);
 

@@ -93,7 +93,10 @@ class Workers final : public Device {
     NextStep(absl::OkStatus());
     if (args.profile != nullptr) args.profile->AddStepTick(0, Ticks());
     if (!run_.stop) {
-      BeginPhase();
+      if (const LoadedPhase* const beside = BeginPhase()) {
+        RunExchanges(*beside);
+        work_.Finish(1);  // not the last unit
+      }
       StartRun();
       std::unique_lock lock(mutex_);
       while (!idle_.wait_until(lock, next_beat, [&] { return running_ == 0; })) {
@@ -207,7 +210,15 @@ class Workers final : public Device {
       const int groups = RunGroups<kProfiles>(worker, phase);
       SetComputes(worker, false);
       // On whatever CPU it is: others wait.
-      if (groups > 0 && work_.Finish(groups)) EndPhase();
+      for (int units = groups; units > 0 && work_.Finish(units);) {
+        const LoadedPhase* const beside = EndPhase();
+        units = beside == nullptr ? 0 : 1;
+        if (beside != nullptr) RunExchanges(*beside);
+        if constexpr (kProfiles) {
+          if (beside != nullptr)
+            run_.args.profile->EndWait(worker, phase.number, ProfileSpan::Kind::kExchange);
+        }
+      }
       if (own_cpus_) own_cpus_->Return(worker);
     }
   }
@@ -362,8 +373,10 @@ class Workers final : public Device {
 
   // The functions below run only in the thread that has ended a phase, and in Run before the first.
 
-  // Begins the next phase with instructions, or ends the run.
-  void BeginPhase() {
+  // Begins the next phase with instructions, or ends the run. If that phase has exchanges too,
+  // returns it: the caller is to run them while workers run the instructions, and then to tell
+  // work_, which counts them as a unit.
+  const LoadedPhase* BeginPhase() {
     while (!run_.stop) {
       if (schedule_.ended()) {
         if (schedule_.in_step()) EndStep();
@@ -371,18 +384,24 @@ class Workers final : public Device {
         continue;
       }
       const LoadedPhase& phase = *schedule_.current().phase;
-      if (!phase.exchanges.empty()) RunExchanges(phase);
-      if (!run_.stop && !phase.instructions.empty()) break;
+      if (!phase.instructions.empty()) break;
+      if (!phase.exchanges.empty()) RunExchangesAlone(phase);
       schedule_.Next();
     }
-    if (run_.stop) return work_.End();
+    if (run_.stop) {
+      work_.End();
+      return nullptr;
+    }
     const ScheduledPhase& next = schedule_.current();
     if (next.kind == ScheduledPhase::kPeriodic) run_.phase_begin = std::chrono::steady_clock::now();
     const int side_by_side = run_.program->InterleavedParts(next.phase->replicas_per_call);
-    work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side);
+    const LoadedPhase* const beside = next.phase->exchanges.empty() ? nullptr : next.phase;
+    work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side, beside == nullptr ? 0 : 1);
+    return beside;
   }
 
-  void EndPhase() {
+  // Returns what BeginPhase does.
+  const LoadedPhase* EndPhase() {
     const ScheduledPhase& ended = schedule_.current();
     if (ended.kind == ScheduledPhase::kPeriodic) {
       const std::chrono::duration<double> seconds =
@@ -395,14 +414,19 @@ class Workers final : public Device {
     }
     if (ended.kind == ScheduledPhase::kOfStep) AfterStepPhase(ended.index);
     schedule_.Next();
-    BeginPhase();
+    return BeginPhase();
+  }
+
+  // The exchanges of a phase without instructions. All workers wait.
+  void RunExchangesAlone(const LoadedPhase& phase) {
+    const int64_t begin = WaitBegins();
+    RunExchanges(phase);
+    WaitEnds(begin, ProfileSpan::Kind::kExchange);
   }
 
   void RunExchanges(const LoadedPhase& phase) {
     TPURUN_DCHECK(run_.args.fabric != nullptr);
-    const int64_t begin = WaitBegins();
     const absl::Status status = exchanges_.Run(phase.exchanges, run_.bases, *run_.args.fabric);
-    WaitEnds(begin, ProfileSpan::Kind::kExchange);
     if (status.ok()) return;
     run_.result.status = status;
     run_.stop = true;

@@ -56,8 +56,9 @@ class RunProfile {
              ProfileDetail detail = ProfileDetail::kEveryStep);
 
   // Spans of a worker, without a gap, in order. The first and the last may begin before the steps
-  // or end after them. Those of the last three kinds lie within a kBarrier or a kUnrecorded of
-  // every worker, and are in the list `waits` below.
+  // or end after them. Those of the last three kinds lie within a kBarrier or a
+  // kUnrecorded of every worker, and are in the list `waits` below; but exchanges beside the
+  // instructions of a phase are spans of the worker that runs them.
   const std::vector<ProfileSpan>& spans(int worker) const { return workers_[worker].spans; }
   int num_workers() const { return static_cast<int>(workers_.size()); }
   const std::vector<ProfileSpan>& waits() const { return steps_->waits; }
@@ -88,12 +89,12 @@ class RunProfile {
                  .kind = kind,
                  .calls = static_cast<int8_t>(calls)});
   }
-  // The same for a worker that waited for phase `number`. Does nothing in a step that is not
-  // recorded.
-  void EndWait(int worker, uint64_t number) {
+  // The same for a worker that waited for phase `number`, or ran the exchanges of another one. Does
+  // nothing in a step that is not recorded.
+  void EndWait(int worker, uint64_t number, ProfileSpan::Kind kind = ProfileSpan::Kind::kBarrier) {
     if (!records()) return;
     EndUnrecorded(worker, number, resumed_.load(std::memory_order_relaxed));
-    EndSpan(worker, ProfileSpan::Kind::kBarrier, static_cast<int>(number));
+    EndSpan(worker, kind, static_cast<int>(number));
   }
   // Ends the time in which the worker recorded nothing, if it has not ended before `ticks`. Phase
   // `number` follows.

@@ -12,10 +12,10 @@ constexpr uint64_t kByte = 0xff;
 
 }  // namespace
 
-void SharedWork::Begin(int units) {
+void SharedWork::Begin(int units, int unclaimed) {
   TPURUN_DCHECK(units >= 0 && units <= kMostUnits);
   TPURUN_DCHECK(left_.load() == 0);
-  left_.store(units, std::memory_order_relaxed);
+  left_.store(units + unclaimed, std::memory_order_relaxed);
   const uint64_t number = Current().number + 1;
   phase_.store(number << kUnitsBits | static_cast<uint64_t>(units));
   changes_.fetch_add(1);

@@ -27,8 +27,9 @@ class SharedWork {
   SharedWork(int workers, bool spin) : workers_(workers), spin_(spin), claims_(workers) {}
 
   // Begins the next phase. Only before the workers start, and in the thread for which Finish has
-  // returned true. What this thread has written before is seen by who claims a unit.
-  void Begin(int units);
+  // returned true. What this thread has written before is seen by who claims a unit. `unclaimed`
+  // units more have to be computed, which nobody claims.
+  void Begin(int units, int unclaimed = 0);
   // As Begin, of a phase without units.
   void End() { Begin(0); }
 

@@ -177,7 +177,7 @@ absl::Status AddProcesses(Fabric& fabric, proto::Profile& profile) {
   Times own;
   for (const proto::WorkerTime& worker : profile.worker()) {
     own.busy += worker.busy_seconds() / profile.worker_size();
-    own.exchange = worker.exchange_seconds();  // all workers wait for it
+    own.exchange += worker.exchange_seconds() / profile.worker_size();
   }
   std::vector<Times> all(fabric.size());
   RETURN_IF_ERROR(fabric.AllGather(&own, sizeof(own), all.data()));

@@ -109,7 +109,7 @@ class Analysis {
 
   // `row` has the waits for queues and other processes.
   void AddWorker(const std::vector<ProfileSpan>& spans, proto::WorkerTime& row) {
-    double busy = 0, busy_in_steps = 0, barrier = 0, unrecorded = 0;
+    double busy = 0, busy_in_steps = 0, barrier = 0, exchange = 0, unrecorded = 0;
     for (const ProfileSpan& span : spans) {
       const double seconds = Within(span);
       if (span.kind == Kind::kInstruction) {
@@ -120,6 +120,8 @@ class Analysis {
         times.calls += seconds > 0 ? span.calls : 0;
       } else if (span.kind == Kind::kUnrecorded) {
         unrecorded += seconds;
+      } else if (span.kind == Kind::kExchange) {
+        exchange += seconds;
       } else {
         barrier += seconds;
       }
@@ -133,6 +135,7 @@ class Analysis {
     const double others = std::max(0.0, unrecorded - unrecorded_waits);
     row.set_busy_seconds(busy + others * share);
     row.set_barrier_seconds(barrier + others * (1 - share));
+    row.set_exchange_seconds(row.exchange_seconds() + exchange);
     times_.unrecorded += others * share;
   }
 

@@ -77,6 +77,7 @@ class ProfiledStepsTrace {
       Complete(kWorkers, worker,
                span.kind == Kind::kBarrier      ? "\"wait at barrier\""
                : span.kind == Kind::kUnrecorded ? "\"not recorded\""
+               : span.kind == Kind::kExchange   ? "\"exchange\""
                                                 : "\"wait at rendezvous\"",
                span.begin, span.end, "{}");
       return;

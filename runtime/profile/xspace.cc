@@ -275,6 +275,7 @@ class XSpaceMaker {
     const int64_t barrier = plane.Events("wait at barrier").id();
     const int64_t rendezvous = plane.Events("wait at rendezvous").id();
     const int64_t unrecorded = plane.Events("not recorded").id();
+    const int64_t exchange = plane.Events("exchange").id();
     const int workers = args_.loops.empty() ? 0 : args_.loops.front().run->num_workers();
     for (int worker = 0; worker < workers; ++worker) {
       xplane::XLine& line = plane.Line(worker + 1, absl::StrCat("worker ", worker), begin_ns_);
@@ -283,6 +284,7 @@ class XSpaceMaker {
           const int64_t metadata = span.kind == Kind::kInstruction  ? names[span.instruction]
                                    : span.kind == Kind::kBarrier    ? barrier
                                    : span.kind == Kind::kUnrecorded ? unrecorded
+                                   : span.kind == Kind::kExchange   ? exchange
                                                                     : rendezvous;
           AddEvent(*loop.run, span.begin, span.end, metadata, line);
         }
