@@ -1,9 +1,10 @@
 """What a newcomer does in three commands, beside Keras and scikit-learn: texts of two classes, few rows of
 a class, fine-tuning, a sweep, and weights of Keras.
 
-Both sides have the same rows, layers, optimizer and number of steps; each seed, of three or PEER_SEEDS, draws the initial
-values and the order of the rows. The tables are printed. What tpurun reaches may be worse than what the
-other reaches by the larger spread over the seeds, or by the standard error of so few test rows."""
+Both sides have the same rows, layers, optimizer and number of steps; each seed, of three or PEER_SEEDS,
+draws the initial values and the order of the rows. The tables are printed. What tpurun reaches may be worse
+than what the other reaches by the larger spread over the seeds, or by the standard error of so few test
+rows."""
 import ast
 import csv
 import glob
