@@ -6,11 +6,12 @@
 namespace tpurun {
 namespace {
 
-// What a span takes: 20 ns at 3 GHz. The clock is read in 9 ns (a loop of reads alone); between the
-// calls of a step of iris a span took 20 to 30 ns (pairs of runs with and without a profile).
-constexpr int64_t kTicksOfSpan = 60;
-// The most of a step that reading the clock may take: 1 / 100.
-constexpr int64_t kShareOfStep = 100;
+// What a span takes, 80 ns at 3 GHz: the clock is read in 9 ns (a loop of reads alone), but the
+// memory that is written was in no cache. A recorded step of iris takes 2.4 microseconds more than
+// another (the overhead of a run, of pairs, by the number of recorded steps).
+constexpr int64_t kTicksOfSpan = 250;
+// The most of a run that recording may take: 1 / 200.
+constexpr int64_t kShareOfRun = 200;
 // So many steps at least are recorded, if there are as many.
 constexpr int64_t kLeastRecorded = 10;
 
@@ -27,14 +28,15 @@ size_t MostSpans(const std::vector<Phase>& phases) {
 
 // The spans of a worker that runs its share of a step.
 int64_t SpansOfStep(const CoreProgram& program, int num_workers) {
-  int64_t spans = 0;
+  int64_t spans = 0, phases = 0;
   for (const Phase& phase : program.step) {
+    ++phases;
     for (const Instruction& instruction : phase.instructions) {
       spans += instruction.parts /
                (phase.joined() ? phase.replicas_per_call() : instruction.replicas_per_call);
     }
   }
-  return (spans + num_workers - 1) / num_workers;
+  return (spans + num_workers - 1) / num_workers + phases;
 }
 
 bool WaitsAtRendezvous(const CoreProgram& program, int num_workers) {
@@ -117,7 +119,7 @@ void RunProfile::AddStepTick(int64_t index, int64_t ticks) {
 void RunProfile::ChooseNextStep(int64_t ended) {
   if (ended > 0 && records()) {
     const int64_t ticks = std::max<int64_t>(1, steps_->ticks[ended] - steps_->ticks[ended - 1]);
-    const int64_t steps = (kShareOfStep * spans_of_step_ * kTicksOfSpan + ticks - 1) / ticks;
+    const int64_t steps = (kShareOfRun * spans_of_step_ * kTicksOfSpan + ticks - 1) / ticks;
     steps_->next_recorded =
         ended - 1 +
         std::clamp<int64_t>(steps, 1, std::max<int64_t>(1, num_steps_ / kLeastRecorded));

@@ -40,8 +40,8 @@ ProfileSpan CallOfSpan(const ProfileSpan& span, int i, int replicas_per_call);
 // The steps of which each call is recorded.
 enum class ProfileDetail : uint8_t {
   kEveryStep,
-  // Where reading the clock takes more than 1 % of a step, so few steps that it takes 1 % of all,
-  // but 10 at least. Of the others only the begin and the waits for queues and other processes are
+  // Where recording takes more than 0.5 % of a step, so few steps that it takes 0.5 % of all, but
+  // 10 at least. Of the others only the begin and the waits for queues and other processes are
   // recorded: their workers do not read the clock. Phases of periodic sections are always recorded;
   // so is every step if calls wait for other workers (replicas_per_call).
   kSomeSteps,

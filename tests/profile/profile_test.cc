@@ -145,14 +145,15 @@ TEST(RunProfileTest, WithoutMemoryItIsNotComplete) {
   EXPECT_FALSE(small.complete());
 }
 
-// Steps of `ticks` ticks for each call of a worker. Returns the steps that are recorded.
+// Steps of `ticks` ticks for each call and each wait of a worker. Returns the steps that are
+// recorded.
 std::vector<int64_t> RecordedSteps(int64_t ticks, int64_t steps) {
   const Ran ran = RunSteps(false);
   int64_t calls = 0;
   for (const tpurun::Phase& phase : ran.program.step) {
     for (const Instruction& instruction : phase.instructions) calls += instruction.parts;
   }
-  ticks *= (calls + kWorkers - 1) / kWorkers;
+  ticks *= (calls + kWorkers - 1) / kWorkers + std::ssize(ran.program.step);
   RunProfile run(ran.program, kWorkers, steps, 0, ProfileDetail::kSomeSteps);
   std::vector<int64_t> recorded;
   run.Begin();
@@ -166,12 +167,13 @@ std::vector<int64_t> RecordedSteps(int64_t ticks, int64_t steps) {
 }
 
 TEST(RunProfileTest, OfShortStepsOnlySomeAreRecorded) {
-  // The 60 ticks of a span are 10 % of 600, ten times the share that they may have.
-  EXPECT_EQ(RecordedSteps(600, 100), (std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
-  // 1.5 % of 4000, 1 % of 6000.
-  EXPECT_EQ(RecordedSteps(4000, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
-  EXPECT_EQ(RecordedSteps(6000, 3), (std::vector<int64_t>{0, 1, 2}));
-  // 10 steps have them.
+  // The 250 ticks of a span are 5 % of 5000, ten times the share that they may have.
+  EXPECT_EQ(RecordedSteps(5000, 100),
+            (std::vector<int64_t>{0, 10, 20, 30, 40, 50, 60, 70, 80, 90}));
+  // 0.75 % of 33500, 0.5 % of 50000.
+  EXPECT_EQ(RecordedSteps(33500, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
+  EXPECT_EQ(RecordedSteps(50000, 3), (std::vector<int64_t>{0, 1, 2}));
+  // 10 steps are recorded at least.
   EXPECT_EQ(RecordedSteps(60, 20), (std::vector<int64_t>{0, 2, 4, 6, 8, 10, 12, 14, 16, 18}));
 }
 
