@@ -21,6 +21,7 @@
 #include "runtime/estimator/processes.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
+#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
@@ -83,15 +84,19 @@ absl::Status Watch(NewCheckpoints& checkpoints, const proto::Train& train,
           global_step = evaluation.global_step;
           return on_result(evaluation);
         });
-    const bool dropped = IsDeletedCheckpoint(evaluated);  // by the training, just now
-    if (!dropped) {
-      RETURN_IF_ERROR(evaluated);
-      checkpoints.Done(*next);
+    // The training may just have dropped it.
+    bool dropped = IsDeletedCheckpoint(evaluated) && IsAbsent(BundleIndexPath(*next));
+    if (fabric != nullptr) {
+      RETURN_IF_ERROR(fabric->Broadcast(&dropped, sizeof(dropped)));
+      RETURN_IF_ERROR(fabric->Broadcast(&global_step, sizeof(global_step)));
     }
-    if (fabric != nullptr) RETURN_IF_ERROR(fabric->Broadcast(&global_step, sizeof(global_step)));
-    if (!dropped && train.has_max_steps() && global_step >= train.max_steps())
-      return absl::OkStatus();
-    if (dropped) std::this_thread::sleep_for(kWatchPeriod);
+    if (dropped) {
+      std::this_thread::sleep_for(kWatchPeriod);
+      continue;
+    }
+    RETURN_IF_ERROR(evaluated);
+    checkpoints.Done(*next);
+    if (train.has_max_steps() && global_step >= train.max_steps()) return absl::OkStatus();
   }
 }
 

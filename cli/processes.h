@@ -15,8 +15,8 @@ namespace tpurun {
 // The value of --processes: a power of 2, as many as share the cores of the largest device.
 absl::StatusOr<int> ReadProcesses(const CommandLine& command);
 
-// Joins the other processes, for a verb that trains; nullptr if this process was started alone.
-// From then on the lines of the others than the chief, process 0, name their process.
+// Joins the other processes, for a verb that joins_processes; nullptr if this process was started
+// alone. From then on the lines of the others than the chief, process 0, name their process.
 absl::StatusOr<std::unique_ptr<Fabric>> JoinProcesses(const CommandLine& command);
 
 // Compose for the processes of `fabric` (nullptr: this one alone). If one of them cannot, all have

@@ -142,11 +142,25 @@ class Scheduler {
     if (all_bytes < kLeastBytes) return;
     std::stable_sort(sums.begin(), sums.end(),
                      [](const Sum& a, const Sum& b) { return a.bytes > b.bytes; });
+    const std::vector<int> reads = CountReads(graph_);
     int64_t bytes = 0;
     for (const Sum& sum : sums) {
-      late_[sum.computed_by] = 2 * bytes >= all_bytes;
+      if (2 * bytes >= all_bytes) MarkLate(sum.computed_by, reads);
       bytes += sum.bytes;
     }
+  }
+
+  // A sum over replicas, or the products that are added to it (fuse_allreduce_matmul.h).
+  void MarkLate(int node, const std::vector<int>& reads) {
+    const std::vector<Value>& inputs = graph_.nodes()[node].inputs;
+    const bool adds = graph_.nodes()[node].op == &AddOp() &&
+                      std::all_of(inputs.begin(), inputs.end(),
+                                  [&](Value input) { return reads[input.node] == 1; });
+    if (!adds) {
+      late_[node] = true;
+      return;
+    }
+    for (const Value input : inputs) MarkLate(input.node, reads);
   }
 
   // Schedules after `other`, an instruction that writes an operand or that reads a value to

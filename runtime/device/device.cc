@@ -210,17 +210,22 @@ class Workers final : public Device {
       const int groups = RunGroups<kProfiles>(worker, phase);
       SetComputes(worker, false);
       // On whatever CPU it is: others wait.
-      for (int units = groups; units > 0 && work_.Finish(units);) {
-        const LoadedPhase* const beside = EndPhase();
-        units = beside == nullptr ? 0 : 1;
-        if (beside != nullptr) RunExchanges(*beside);
-        if constexpr (kProfiles) {
-          if (beside != nullptr)
-            run_.args.profile->EndWait(worker, phase.number, ProfileSpan::Kind::kExchange);
-        }
-      }
+      const bool last = groups > 0 && work_.Finish(groups);
+      const LoadedPhase* beside = last ? EndPhase() : nullptr;
       if (own_cpus_) own_cpus_->Return(worker);
+      while (beside != nullptr) {
+        RunBeside<kProfiles>(worker, *beside);
+        beside = work_.Finish(1) ? EndPhase() : nullptr;
+      }
     }
+  }
+
+  // The exchanges of a phase, while others run its instructions.
+  template <bool kProfiles>
+  void RunBeside(int worker, const LoadedPhase& phase) {
+    if constexpr (kProfiles) run_.args.profile->EndWait(worker, 0);
+    RunExchanges(phase);
+    if constexpr (kProfiles) run_.args.profile->EndWait(worker, 0, ProfileSpan::Kind::kExchange);
   }
 
   void SetComputes(int worker, bool computes) {

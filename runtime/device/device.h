@@ -53,7 +53,7 @@ int64_t OutfeedEntryBytes(const CoreProgram& program);
 struct RunResult {
   int64_t steps = 0;  // completed steps: iterations, or fewer after an interrupt or an error
   bool interrupted = false;
-  double periodic_seconds = 0;  // time spent in periodic sections
+  double periodic_seconds = 0;  // time spent in periodic sections, with exchanges beside them
   // [replica], of all processes: of the last completed step (empty without a loss).
   std::vector<float> loss;
   // OK, or the first error of a kernel, of the infeed (OutOfRange: it has ended) or of the outfeed.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace tpurun {
 namespace {
@@ -21,7 +22,7 @@ size_t MostSpans(const std::vector<Phase>& phases) {
   for (const Phase& phase : phases) {
     // Each part may wait at a rendezvous.
     for (const Instruction& instruction : phase.instructions) spans += 2 * instruction.parts;
-    ++spans;  // the barrier
+    spans += 3;  // the barrier, and that before exchanges beside the instructions, and these
   }
   return spans;
 }
@@ -113,6 +114,7 @@ void RunProfile::AddStepTick(int64_t index, int64_t ticks) {
   if (ended == 0) from_ = ticks;
   if (ended == num_steps_) to_ = ticks;
   if (ended > 0 && records()) ++steps_->recorded;
+  steps_->unrecorded_wait_ticks += std::exchange(steps_->unrecorded_wait_ticks_of_step, 0);
   if (detail_ == ProfileDetail::kSomeSteps) ChooseNextStep(ended);
 }
 

@@ -41,9 +41,9 @@ ProfileSpan CallOfSpan(const ProfileSpan& span, int i, int replicas_per_call);
 enum class ProfileDetail : uint8_t {
   kEveryStep,
   // Where recording takes more than 0.5 % of a step, so few steps that it takes 0.5 % of all, but
-  // 10 at least. Of the others only the begin and the waits for queues and other processes are
-  // recorded: their workers do not read the clock. Phases of periodic sections are always recorded;
-  // so is every step if calls wait for other workers (replicas_per_call).
+  // 10 at least. Of the others only the begin and the waits of all workers for queues and other
+  // processes are recorded: their workers do not read the clock. Phases of periodic sections are
+  // always recorded; so is every step if calls wait for other workers (replicas_per_call).
   kSomeSteps,
 };
 
@@ -103,7 +103,7 @@ class RunProfile {
   void AddWait(const ProfileSpan& span) {
     if (!Overlaps(span)) return;
     steps_->waits.push_back(span);
-    if (!records()) steps_->unrecorded_wait_ticks += span.end - span.begin;
+    if (!records()) steps_->unrecorded_wait_ticks_of_step += span.end - span.begin;
   }
   // Step `index` of the loop begins at `ticks`, where the step before ends. No worker computes.
   void AddStepTick(int64_t index, int64_t ticks);
@@ -140,7 +140,8 @@ class RunProfile {
     std::vector<ProfileSpan> waits;
     std::vector<int64_t> ticks;
     int64_t recorded = 0, next_recorded = 0;
-    int64_t unrecorded_wait_ticks = 0;
+    int64_t unrecorded_wait_ticks = 0;  // of the steps that have ended
+    int64_t unrecorded_wait_ticks_of_step = 0;
   };
 
   std::vector<Worker> workers_;

@@ -50,9 +50,10 @@ absl::Status Estimator::EvaluateAll(const std::vector<EvaluationInput>& evaluati
     }
     RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, told));
   }
-  if (!chief) return absl::OkStatus();
-  RETURN_IF_ERROR(hooks.Run(proto::Hook::END, last));
-  return hooks.Finish();
+  absl::Status ended;
+  if (chief) ended = hooks.Run(proto::Hook::END, last);
+  if (chief && ended.ok()) ended = hooks.Finish();
+  return FirstErrorOfProcesses(fabric, ended);
 }
 
 absl::StatusOr<Evaluation> Estimator::Evaluate(const InputFn& input_fn,

@@ -106,16 +106,16 @@ struct Prediction {
   InfeedPtr infeed;
 };
 
-// With several processes the chief alone forwards features. A stream, whose rows wait for further
-// ones no longer than max_wait, one process reads.
+// A stream, whose rows wait for further ones no longer than max_wait, one process reads. Each of
+// several forwards the features of all rows, so that all skip the same rows.
 absl::StatusOr<InputSource> OpenInput(const EstimatorOptions& options, const InputFn& input_fn,
                                       const proto::Predict& predict, TrainedFolder trained) {
   const auto& forward = predict.forward_features();
   InputFnArgs args{.mode = ModeKey::kPredict,
                    .features = options.features,
                    .seed = options.config.tf_random_seed(),
+                   .forward_features = {forward.begin(), forward.end()},
                    .trained = std::move(trained)};
-  if (IsChief(options.fabric)) args.forward_features = {forward.begin(), forward.end()};
   if (predict.has_max_wait_ms() && options.fabric == nullptr)
     args.max_wait = std::chrono::milliseconds(predict.max_wait_ms());
   return CallInputFn(input_fn, DeploymentOf(options, ModeKey::kPredict), std::move(args));

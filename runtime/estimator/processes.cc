@@ -25,7 +25,7 @@ bool IsToldByChief(const absl::Status& status) {
 absl::Status FirstErrorOfProcesses(Fabric* fabric, const absl::Status& own) {
   if (fabric == nullptr) return own;
   const absl::Status first = fabric->FirstError(own);
-  return fabric->is_chief() ? first : ToldByChief(first);
+  return fabric->is_chief() || fabric->lost() ? first : ToldByChief(first);
 }
 
 absl::StatusOr<std::optional<Checkpoint>> ShareCheckpoint(

@@ -17,7 +17,8 @@ namespace tpurun {
 
 inline bool IsChief(const Fabric* fabric) { return fabric == nullptr || fabric->is_chief(); }
 
-// The first error of a process, in each of them. The chief tells it.
+// The first error of a process, in each of them. The chief tells it. Without the others, each
+// process has its own error, and tells it.
 absl::Status FirstErrorOfProcesses(Fabric* fabric, const absl::Status& own);
 // An error that the chief tells the user, in another process.
 absl::Status ToldByChief(absl::Status status);

@@ -169,16 +169,28 @@ absl::StatusOr<std::vector<double>> TimeProducts(Session& session) {
   return seconds;
 }
 
+// The time of a step in which a worker exchanged values or all waited for that.
+double ExchangeSeconds(const RunProfile& run, int64_t steps) {
+  int64_t ticks = 0;
+  const auto add = [&](const std::vector<ProfileSpan>& spans) {
+    for (const ProfileSpan& span : spans)
+      if (span.kind == ProfileSpan::Kind::kExchange) ticks += span.end - span.begin;
+  };
+  add(run.waits());
+  for (int worker = 0; worker < run.num_workers(); ++worker) add(run.spans(worker));
+  return static_cast<double>(ticks) * run.seconds_per_tick() / static_cast<double>(steps);
+}
+
 // What all processes did in the steps.
-absl::Status AddProcesses(Fabric& fabric, proto::Profile& profile) {
+absl::Status AddProcesses(Fabric& fabric, const RunProfile& run, proto::Profile& profile) {
   struct Times {
     double busy = 0, exchange = 0;
   };
   Times own;
   for (const proto::WorkerTime& worker : profile.worker()) {
     own.busy += worker.busy_seconds() / profile.worker_size();
-    own.exchange += worker.exchange_seconds() / profile.worker_size();
   }
+  own.exchange = ExchangeSeconds(run, profile.steps());
   std::vector<Times> all(fabric.size());
   RETURN_IF_ERROR(fabric.AllGather(&own, sizeof(own), all.data()));
   double least = own.exchange;
@@ -246,7 +258,8 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
                               .batch_size = BatchSizeOf(options.config, args.mode),
                               .input = feeds->stages()});
   profiled.profile.set_mode(VerbOf(args.mode));
-  if (options.fabric != nullptr) RETURN_IF_ERROR(AddProcesses(*options.fabric, profiled.profile));
+  if (options.fabric != nullptr)
+    RETURN_IF_ERROR(AddProcesses(*options.fabric, *run, profiled.profile));
   proto::ProfileMemory& memory = *profiled.profile.mutable_memory();
   memory.set_infeed_bytes(static_cast<int64_t>(Infeed::RingBytes(profiled.program)));
   if (!profiled.program.outfeed.empty())

@@ -57,6 +57,9 @@ class Fabric {
   // error of the exchange.
   absl::Status FirstError(const absl::Status& own);
 
+  // True after an error of an exchange, which is that of every later call.
+  bool lost() const { return !lost_.ok(); }
+
   // Ends the run of all processes as soon as possible, without their cooperation: after an error
   // that only this process knows of. The others get Unavailable, or end. Any thread may call it.
   virtual void Abort(const absl::Status& why) = 0;

@@ -130,13 +130,15 @@ class Analysis {
     const double waits = row.infeed_seconds() + row.outfeed_seconds() + row.exchange_seconds();
     barrier = std::max(0.0, barrier - (waits - unrecorded_waits));
     // In the other steps the worker is busy for the same part of the time.
-    const double recorded = busy_in_steps + barrier;
-    const double share = recorded > 0 ? busy_in_steps / recorded : 0;
+    const double recorded = busy_in_steps + barrier + exchange;
     const double others = std::max(0.0, unrecorded - unrecorded_waits);
-    row.set_busy_seconds(busy + others * share);
-    row.set_barrier_seconds(barrier + others * (1 - share));
-    row.set_exchange_seconds(row.exchange_seconds() + exchange);
-    times_.unrecorded += others * share;
+    const auto in_others = [&](double in_recorded) {
+      return recorded > 0 ? others * in_recorded / recorded : 0;
+    };
+    row.set_busy_seconds(busy + in_others(busy_in_steps));
+    row.set_barrier_seconds(barrier + in_others(barrier));
+    row.set_exchange_seconds(row.exchange_seconds() + exchange + in_others(exchange));
+    times_.unrecorded += in_others(busy_in_steps);
   }
 
   // Spans [begin, end) of a worker in one phase; it began to wait again at `arrival`.

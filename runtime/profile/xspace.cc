@@ -245,6 +245,7 @@ class XSpaceMaker {
       std::vector<std::pair<ProfileSpan, int64_t>> spans;  // with the ids of their metadata
       for (int worker = 0; worker < run.num_workers(); ++worker) {
         for (const ProfileSpan& span : run.spans(worker)) {
+          if (span.kind == Kind::kExchange) spans.emplace_back(span, ids.exchange);
           if (span.kind != Kind::kInstruction) continue;
           for (const ProfileSpan& call : CallsOf(span)) {
             if (BelongsTo(call, core)) spans.emplace_back(call, ids.instructions[span.instruction]);

@@ -14,16 +14,16 @@
 namespace tpurun {
 
 // The arguments of the InputFn of this process's first pipeline. `args` gives everything but
-// batches, shards and rows.
+// batches, shards, rows and processes.
 InputFnArgs ArgsOfPipeline(const InputDeployment& deployment, InputFnArgs args);
 
-// The input of this process's replicas. The fields of `args` for batches, shards, rows and
-// warnings, which are logged, are set here. Each Next fills the examples of one step, in the order
-// of the replicas, and returns the number of rows of its pipelines, those that other processes load
-// too. An input of several pipelines ends when one pipeline has no whole batch left; a process does
-// not notice the end of a pipeline that feeds only others. The examples of all pipelines, those of
-// other processes too, are counted if args.count_examples says so or all are of this process; else
-// examples_per_epoch is -1.
+// The input of this process's replicas. The fields of `args` for batches, shards, rows,
+// processes and warnings, which are logged, are set here. Each Next fills the examples of one step,
+// in the order of the replicas, and returns the number of rows of its pipelines, those that other
+// processes load too. An input of several pipelines ends when one pipeline has no whole batch left;
+// a process does not notice the end of a pipeline that feeds only others. The examples of all
+// pipelines, those of other processes too, are counted if args.count_examples says so or all are of
+// this process; else examples_per_epoch is -1.
 absl::StatusOr<InputSource> CallInputFn(const InputFn& input_fn, const InputDeployment& deployment,
                                         InputFnArgs args);
 
