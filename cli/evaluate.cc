@@ -86,7 +86,7 @@ absl::Status Watch(NewCheckpoints& checkpoints, const proto::Train& train,
         });
     // The training may just have dropped it.
     bool dropped = IsDeletedCheckpoint(evaluated) && IsAbsent(BundleIndexPath(*next));
-    if (fabric != nullptr) {
+    if (fabric != nullptr && !fabric->lost()) {
       RETURN_IF_ERROR(fabric->Broadcast(&dropped, sizeof(dropped)));
       RETURN_IF_ERROR(fabric->Broadcast(&global_step, sizeof(global_step)));
     }
