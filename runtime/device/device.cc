@@ -24,7 +24,6 @@
 #include "runtime/device/span_recorder.h"
 #include "runtime/device/step_votes.h"
 #include "runtime/device/worker_cpus.h"
-#include "runtime/ir/literal.h"
 
 namespace tpurun {
 
@@ -348,26 +347,10 @@ class Workers final : public Device {
       const absl::Status status = instruction.kernel->Run(args);
       if (!status.ok()) return status;
       for (const CheckedResult& checked : instruction.checked)
-        not_finite |= !IsFinite(checked, args, instruction);
+        not_finite |= !instruction.IsFinite(checked, args);
     }
     if (not_finite) not_finite_.store(true, std::memory_order_relaxed);
     return absl::OkStatus();
-  }
-
-  static bool IsFinite(const CheckedResult& checked, const KernelArgs& args,
-                       const LoadedInstruction& instruction) {
-    // A call that spans several replicas covers the whole value of each replica.
-    const int replicas = instruction.pointers_per_value;
-    const int64_t begin = replicas > 1 ? 0 : args.begin;
-    const int64_t end = replicas > 1 ? instruction.end / replicas : args.end;
-    bool finite = true;
-    for (int replica = 0; replica < replicas; ++replica) {
-      const auto* from =
-          static_cast<const float*>(args.results[checked.result * replicas + replica]);
-      for (int64_t line = 0; line < checked.lines; ++line, from += checked.line_elements)
-        finite &= AllFinite(from + begin * checked.per_unit, (end - begin) * checked.per_unit);
-    }
-    return finite;
   }
 
   void Fail(absl::Status status) {

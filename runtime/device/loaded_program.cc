@@ -65,6 +65,20 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
     replica_ids_.push_back(program.first_replica + replica);
 }
 
+bool LoadedInstruction::IsFinite(const CheckedResult& result, const KernelArgs& args) const {
+  // A call that spans several replicas covers the whole value of each replica.
+  const int replicas = pointers_per_value;
+  const int64_t first = replicas > 1 ? 0 : args.begin;
+  const int64_t last = replicas > 1 ? end / replicas : args.end;
+  bool finite = true;
+  for (int replica = 0; replica < replicas; ++replica) {
+    const auto* from = static_cast<const float*>(args.results[result.result * replicas + replica]);
+    for (int64_t line = 0; line < result.lines; ++line, from += result.line_elements)
+      finite &= AllFinite(from + first * result.per_unit, (last - first) * result.per_unit);
+  }
+  return finite;
+}
+
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
     const CoreProgram& program, const std::vector<void*>& variables, int num_workers, bool spin) {
   if (variables.size() != program.variables.size()) {

@@ -65,6 +65,9 @@ struct LoadedInstruction {
   // The kernel overwrites a variable and checks it itself (KernelArgs::not_finite).
   bool kernel_checks = false;
   bool is_update = false;  // kernel_checks, or `checked` is not empty
+
+  // Whether the units of a result that a call with these arguments has written are finite.
+  bool IsFinite(const CheckedResult& result, const KernelArgs& args) const;
 };
 
 // The position of a NaN or an infinity in a variable.

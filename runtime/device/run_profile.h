@@ -26,7 +26,7 @@ struct ProfileSpan {
   };
   int64_t begin = 0, end = 0;  // ticks
   // kInstruction: index in CoreProgram::Instructions(); kBarrier and kUnrecorded: a number of the
-  // phase behind it, the same for all workers
+  // phase behind it, the same for all workers, or 0 if no call of a phase is behind it
   int32_t instruction = -1;
   int16_t part = -1;  // kInstruction: the first part of the first call
   Kind kind = Kind::kInstruction;

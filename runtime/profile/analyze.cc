@@ -136,7 +136,8 @@ class Analysis {
       return recorded > 0 ? others * in_recorded / recorded : 0;
     };
     row.set_busy_seconds(busy + in_others(busy_in_steps));
-    row.set_barrier_seconds(barrier + in_others(barrier));
+    // A worker that slept through the recorded steps waits in the others too.
+    row.set_barrier_seconds(barrier + (recorded > 0 ? in_others(barrier) : others));
     row.set_exchange_seconds(row.exchange_seconds() + exchange + in_others(exchange));
     times_.unrecorded += in_others(busy_in_steps);
   }
