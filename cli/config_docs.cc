@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "cli/config/text_format.h"
+#include "cli/config/field_text.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "proto/config_descriptors.h"
 #include "proto/field_rules.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "cli/config/text_format.h"
+#include "cli/config/field_text.h"
 #include "cli/config_docs.h"
 #include "cli/help_topics.h"
 #include "models/layers/layer.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/config/text_format.h"
+#include "cli/config/field_text.h"
 #include "cli/config_docs.h"
 #include "cli/exit_codes.h"
 #include "cli/manual/manual.h"

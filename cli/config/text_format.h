@@ -15,11 +15,6 @@
 
 namespace tpurun {
 
-// The most nested messages and lists in a text, and the most nested messages after edits from the
-// command line.
-inline constexpr int kMaxNesting = 100;
-std::string TooDeepMessage();
-
 struct ParsedText {
   // The places of the message's fields.
   std::unique_ptr<google::protobuf::TextFormat::ParseInfoTree> tree;
@@ -37,20 +32,6 @@ struct ParsedText {
 // out.
 ParsedText ParseText(std::string_view text, std::string_view path, const std::string& file,
                      google::protobuf::Message* message, ConfigErrors& errors);
-
-// "unknown field "NAME", did you mean ...?", or the reason why a field of TensorFlow does not exist
-// here.
-std::string UnknownFieldMessage(const google::protobuf::Descriptor& descriptor,
-                                std::string_view path, std::string_view name);
-
-// The legal values of a field in words: "an integer (int64)", "one of VALID, SAME".
-std::string WantedValue(const google::protobuf::FieldDescriptor& field);
-
-// The enumerators that may be given.
-std::vector<std::string> EnumNames(const google::protobuf::EnumDescriptor& type);
-
-// The default of a field that is not a message, in text format.
-std::string DefaultText(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace tpurun
 

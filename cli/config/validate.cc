@@ -14,7 +14,6 @@
 #include "cli/config/hook_checks.h"
 #include "cli/config/input_forms.h"
 #include "cli/config/stateful_inputs.h"
-#include "cli/config/text_format.h"
 #include "proto/field_rules.h"
 #include "proto/iterations_per_loop.h"
 #include "runtime/base/names.h"
