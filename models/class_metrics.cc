@@ -72,7 +72,15 @@ EvalMetric BuildOfClassSums(MetricCall& call) {
     const MetricValue value = matrix(sums);
     return score(SumClasses(value.values, value.dims[0]));
   };
-  return metric;
+  GraphBuilder& b = call.b();
+  const auto [labels, ids] = ClassIds(b, call.tensors[0], call.tensors[1], call.errors);
+  const int64_t classes = NumClasses(call);
+  const auto is_class = [&](Value id) {
+    return ReduceSum(b, OneHot(b, id, classes), {static_cast<int64_t>(b.shape(id).rank())});
+  };
+  const Value are_classes = Mul(b, is_class(labels), is_class(ids));
+  return call.DefinedFor(std::move(metric), Equal(b, are_classes, Scalar(b, 0)),
+                         absl::StrCat("labels and predictions in [0, ", classes, ")"));
 }
 
 }  // namespace
@@ -142,7 +150,7 @@ EvalMetric BuildAccuracy(MetricCall& call) {
 EvalMetric BuildInTopK(MetricCall& call) {
   GraphBuilder& b = call.b();
   const Shape p = b.shape(call.tensors[1]), y = b.shape(call.tensors[0]);
-  if (p.dtype != DType::kF32 || p.rank() < 2) {
+  if (p.dtype != DType::kF32 || p.rank() < 2 || p.dims.back() < 2) {
     return call.Fail(
         absl::StrCat("predictions must be f32[N,C] or [N,T,C], one value for each class, got ",
                      BatchShapeText(p)));

@@ -18,6 +18,10 @@ struct Decisions {
   Value labels;
   Value predictions;
   Value weights;  // invalid: each is 1
+  // What has been compared with thresholds, or taken for 0 and others, f32 (N, ...). Invalid:
+  // nothing has.
+  Value probabilities = {};
+  Value flags = {};
 };
 
 // The weights of the rows that one of the K columns counts.
@@ -46,10 +50,30 @@ Value Above(GraphBuilder& b, Value x, Value thresholds) {
   return IsTrue(b, Greater(b, columns, Broadcast(b, thresholds, dims, {last})));
 }
 
+// x (N, ..., K) -> (N, ...): the element of the last axis.
+Value OfLastAxis(GraphBuilder& b, Value x, int64_t element) {
+  std::vector<int64_t> size = b.shape(x).dims, begin(size.size(), 0), dims = size;
+  begin.back() = element;
+  size.back() = 1;
+  dims.pop_back();
+  return Reshape(b, Slice(b, x, begin, size), dims);
+}
+
 // The field `thresholds` as f32 (K).
 Value Thresholds(MetricCall& call) {
   const auto& thresholds = call.args.thresholds();
   return ConstantFloats(call.b(), {thresholds.begin(), thresholds.end()}, thresholds.size());
+}
+
+// Whether the predictions, values of classes, have class_id; a mistake is reported.
+bool HasClass(MetricCall& call) {
+  const Shape p = call.b().shape(call.tensors[1]);
+  const int64_t id = call.args.class_id();
+  if (!AreLogits(p) || id < p.dims.back()) return true;
+  call.Fail(absl::StrCat("class_id: got ", id, ", want a class of predictions ", BatchShapeText(p),
+                         ", 0 to ", p.dims.back() - 1),
+            "class_id");
+  return false;
 }
 
 // Labels and predictions are class ids, or predictions are logits: positive is class_id. With
@@ -58,12 +82,7 @@ Decisions OfClass(MetricCall& call) {
   GraphBuilder& b = call.b();
   const int64_t id = call.args.class_id();
   const Shape p = b.shape(call.tensors[1]);
-  if (AreLogits(p) && id >= p.dims.back()) {
-    call.Fail(absl::StrCat("class_id: got ", id, ", want a class of predictions ",
-                           BatchShapeText(p), ", 0 to ", p.dims.back() - 1),
-              "class_id");
-    return {};
-  }
+  if (!HasClass(call)) return {};
   if (call.args.thresholds_size() > 0 && !AreLogits(p)) {
     call.Fail(absl::StrCat("thresholds are for probabilities f32[N,C], got predictions ",
                            BatchShapeText(p)),
@@ -74,15 +93,13 @@ Decisions OfClass(MetricCall& call) {
   if (!labels.valid()) return {};
   const Value own = ConstantInt(b, DType::kS64, {}, {id});
   const Value y = IsTrue(b, Equal(b, labels, own));
-  Value positive = AlongColumns(b, IsTrue(b, Equal(b, ids, own)), 1);
+  Value positive = AlongColumns(b, IsTrue(b, Equal(b, ids, own)), 1), probabilities;
   if (call.args.thresholds_size() > 0) {
-    std::vector<int64_t> begin(p.rank(), 0), size = p.dims;
-    begin.back() = id;
-    size.back() = 1;
-    const Value of_class = Slice(b, call.tensors[1], begin, size);
-    positive = Above(b, Reshape(b, of_class, b.shape(y).dims), Thresholds(call));
+    probabilities = OfLastAxis(b, call.tensors[1], id);
+    positive = Above(b, probabilities, Thresholds(call));
   }
-  return {AlongColumns(b, y, b.shape(positive).dims.back()), positive, call.Weights(y)};
+  return {AlongColumns(b, y, b.shape(positive).dims.back()), positive, call.Weights(y),
+          probabilities};
 }
 
 // Positive are labels that are not 0, and predictions that are not 0 or above a threshold.
@@ -96,11 +113,12 @@ Decisions OfNumbers(MetricCall& call) {
   }
   const auto [labels, predictions] = SameShape(call);
   if (!labels.valid()) return {};
-  const Value positive = call.args.thresholds_size() > 0
-                             ? Above(b, predictions, Thresholds(call))
-                             : AlongColumns(b, NonZero(b, predictions), 1);
+  const bool has_thresholds = call.args.thresholds_size() > 0;
+  const Value positive = has_thresholds ? Above(b, predictions, Thresholds(call))
+                                        : AlongColumns(b, NonZero(b, predictions), 1);
   return {AlongColumns(b, NonZero(b, labels), b.shape(positive).dims.back()), positive,
-          call.Weights(predictions)};
+          call.Weights(predictions), has_thresholds ? predictions : Value{},
+          has_thresholds ? Value{} : predictions};
 }
 
 // Each class is a column.
@@ -133,7 +151,13 @@ EvalMetric BuildOfDecisions(MetricCall& call, const Decisions& decisions,
       all.push_back({sums[i], sums[columns + i], sums[2 * columns + i]});
     return result(all);
   };
-  return metric;
+  if (decisions.probabilities.valid()) {
+    return OfProbabilities(call, std::move(metric), decisions.probabilities);
+  }
+  if (!decisions.flags.valid()) return metric;
+  const Value rest = Sub(b, decisions.flags, Floor(b, decisions.flags));
+  return call.DefinedFor(std::move(metric), Greater(b, rest, Scalar(b, 0)),
+                         "predictions 0 and 1, or thresholds for probabilities, such as 0.5");
 }
 
 // A number for one column, else an array.
@@ -217,6 +241,27 @@ double PrecisionRecallArea(const AucSums& above) {
   return QuotientOrZero(area, t[0]);
 }
 
+// Labels, 1 or 0, and probabilities, f32 (N, ...). Invalid after a mistake, which is reported.
+std::pair<Value, Value> LabelsAndProbabilities(MetricCall& call) {
+  GraphBuilder& b = call.b();
+  if (!call.args.has_class_id()) {
+    const auto [labels, predictions] = SameShape(call);
+    return {labels.valid() ? NonZero(b, labels) : labels, predictions};
+  }
+  if (!AreLogits(b.shape(call.tensors[1]))) {
+    call.Fail(absl::StrCat("class_id is for probabilities f32[N,C], got predictions ",
+                           BatchShapeText(b.shape(call.tensors[1]))),
+              "class_id");
+    return {};
+  }
+  if (!HasClass(call)) return {};
+  const auto [labels, ids] = ClassIds(b, call.tensors[0], call.tensors[1], call.errors);
+  if (!labels.valid()) return {};
+  const int64_t id = call.args.class_id();
+  return {IsTrue(b, Equal(b, labels, ConstantInt(b, DType::kS64, {}, {id}))),
+          OfLastAxis(b, call.tensors[1], id)};
+}
+
 }  // namespace
 
 EvalMetric BuildPrecision(MetricCall& call) {
@@ -240,17 +285,17 @@ EvalMetric BuildF1Score(MetricCall& call) {
         "num_classes is for the scores of classes; give average: MACRO or leave it out",
         "num_classes");
   }
-  return BuildOfDecisions(call, OfNumbers(call), OfEachColumn<F1Of>);
+  return BuildOfDecisions(call, call.args.has_class_id() ? OfClass(call) : OfNumbers(call),
+                          OfEachColumn<F1Of>);
 }
 
 // tf.metrics.auc.
 EvalMetric BuildAuc(MetricCall& call) {
   if (call.args.num_thresholds() < 3) return {};  // the field's rule reports it
-  const auto [labels, predictions] = SameShape(call);
-  if (!labels.valid()) return {};
   GraphBuilder& b = call.b();
+  const auto [y, predictions] = LabelsAndProbabilities(call);
+  if (!y.valid()) return {};
   const Value weights = call.Weights(predictions);
-  const Value y = NonZero(b, labels);
   const Value positives = Weighted(b, y, weights);
   const Value negatives = Weighted(b, Sub(b, Scalar(b, 1), y), weights);
   const int64_t inner = call.args.num_thresholds() - 2;  // inside of [0, 1]
@@ -264,10 +309,13 @@ EvalMetric BuildAuc(MetricCall& call) {
     return SumsOfColumns(b, Mul(b, AlongColumns(b, x, inner), above), call.m.row_weight);
   };
   const auto area = call.args.curve() == proto::MetricArgs::PR ? PrecisionRecallArea : RocArea;
-  return {.statistics = {RowSums(b, positives, call.m.row_weight),
-                         RowSums(b, negatives, call.m.row_weight), shares(positives),
-                         shares(negatives)},
-          .result = [area](std::span<const double> sums) { return area(AboveThresholds(sums)); }};
+  return OfProbabilities(
+      call,
+      {.statistics = {RowSums(b, positives, call.m.row_weight),
+                      RowSums(b, negatives, call.m.row_weight), shares(positives),
+                      shares(negatives)},
+       .result = [area](std::span<const double> sums) { return area(AboveThresholds(sums)); }},
+      predictions);
 }
 
 }  // namespace tpurun

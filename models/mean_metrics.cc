@@ -94,6 +94,17 @@ Value BatchMean(GraphBuilder& b, Value values, Value weights) {
   return Div(b, sum, Select(b, none, Scalar(b, 1), count));
 }
 
+EvalMetric OfProbabilities(const MetricCall& call, EvalMetric metric, Value p, bool of_classes) {
+  constexpr double kRounding = 1e-5;  // of a sum of probabilities
+  GraphBuilder& b = call.b();
+  const Value from_half = Sub(b, p, Scalar(b, 0.5));
+  Value distance = Maximum(b, from_half, Neg(b, from_half));
+  if (of_classes) distance = ReduceMax(b, distance, {static_cast<int64_t>(b.shape(p).rank()) - 1});
+  return call.DefinedFor(std::move(metric), Greater(b, distance, Scalar(b, 0.5 + kRounding)),
+                         "predictions in [0, 1], such as the \"logistic\" or \"probabilities\" of "
+                         "a head");
+}
+
 EvalMetric BuildMean(MetricCall& call) {
   return call.MeanOf(Convert(call.b(), call.tensors[0], DType::kF32));
 }
@@ -149,7 +160,7 @@ EvalMetric BuildBinaryCrossentropy(MetricCall& call) {
   const Value p = CutProbabilities(b, predictions), one = Scalar(b, 1);
   const auto log = [&b](Value x) { return Log(b, Add(b, x, Scalar(b, kProbabilityEpsilon))); };
   const Value of_ones = Mul(b, y, log(p)), of_zeros = Mul(b, Sub(b, one, y), log(Sub(b, one, p)));
-  return call.MeanOf(Neg(b, Add(b, of_ones, of_zeros)));
+  return OfProbabilities(call, call.MeanOf(Neg(b, Add(b, of_ones, of_zeros))), predictions);
 }
 
 // ---- sparse_categorical_crossentropy (Keras): p (N, ..., C), class ids (N, ...):
@@ -170,8 +181,9 @@ EvalMetric BuildSparseCategoricalCrossentropy(MetricCall& call) {
   }
   const int64_t classes = p.dims.back(), n = p.num_elements() / classes;
   const Value logits = Log(b, CutProbabilities(b, Reshape(b, call.tensors[1], {n, classes})));
-  return call.MeanOf(
-      Reshape(b, SparseSoftmaxCrossEntropy(b, logits, Reshape(b, ids, {n})), places));
+  EvalMetric metric =
+      call.MeanOf(Reshape(b, SparseSoftmaxCrossEntropy(b, logits, Reshape(b, ids, {n})), places));
+  return OfProbabilities(call, std::move(metric), call.tensors[1], /*of_classes=*/true);
 }
 
 // ---- cosine_similarity (Keras CosineSimilarity): y p / (|y| |p|), each length at least 1e-6.

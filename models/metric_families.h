@@ -52,6 +52,11 @@ std::pair<Value, Value> SameShape(MetricCall& call);
 // True if the predictions are one value for each class, not class ids.
 bool AreLogits(const Shape& predictions);
 
+// Returns the metric of the probabilities p (N, ...), or p (N, ..., C) of classes, which is not
+// defined for other numbers.
+EvalMetric OfProbabilities(const MetricCall& call, EvalMetric metric, Value p,
+                           bool of_classes = false);
+
 // Returns the class ids of labels and predictions as s64 in one shape. Adds an error and returns an
 // invalid pair if they are not class ids.
 std::pair<Value, Value> ClassIds(GraphBuilder& b, Value labels, Value predictions,

@@ -57,7 +57,9 @@ EvalMetric ByGroup(ModelContext& m, const proto::Metric& metric, const ConfigPla
   const Value member = GroupsOf(m, metric, place);
   if (!member.valid() || of_all.statistics.empty()) return {};
   const int64_t n = b.shape(member).dims[0], groups = metric.num_groups();
-  EvalMetric result{.statistics = {MaskRows(b, member, m.row_weight)}};
+  EvalMetric result{.statistics = {MaskRows(b, member, m.row_weight)},
+                    .undefined = of_all.undefined,
+                    .wanted = of_all.wanted};
   std::vector<int64_t> sizes;  // of the statistics, in numbers a row
   int64_t all = 0;
   for (const Value statistic : of_all.statistics) {
@@ -148,6 +150,18 @@ Value MetricCall::Weights(Value like) const {
 EvalMetric MetricCall::MeanOf(Value values) const {
   if (!values.valid()) return {};
   return MeanMetric(b(), values, Weights(values), m.row_weight);
+}
+
+EvalMetric MetricCall::DefinedFor(EvalMetric metric, Value undefined, std::string wanted) const {
+  if (metric.statistics.empty()) return metric;
+  const Value count = Convert(b(), undefined, DType::kF32);
+  const Value own_weights = Weights(count);
+  const Value weighed = own_weights.valid() ? Select(b(), Equal(b(), own_weights, Scalar(b(), 0)),
+                                                     Scalar(b(), 0), count)
+                                            : count;
+  metric.undefined = RowSums(b(), weighed, m.row_weight);
+  metric.wanted = std::move(wanted);
+  return metric;
 }
 
 EvalMetric MetricCall::Fail(const std::string& message, const std::string& field) {

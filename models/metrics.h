@@ -32,6 +32,9 @@ struct MetricCall {
   Value Weights(Value like) const;
   // Returns the weighted mean of `values`. An EvalMetric without statistics if they are invalid.
   EvalMetric MeanOf(Value values) const;
+  // Returns the metric, which is not defined for values at which `undefined`, pred (N, ...), is
+  // true and whose weight is not 0. `wanted` is as EvalMetric::wanted.
+  EvalMetric DefinedFor(EvalMetric metric, Value undefined, std::string wanted) const;
   // Adds an error for a field of `args`, or for `args` as a whole if `field` is empty. Returns an
   // EvalMetric without statistics.
   EvalMetric Fail(const std::string& message, const std::string& field = "");

@@ -18,6 +18,13 @@ std::vector<OutfeedSlot> SlotsOf(const EvalStep& step) {
   return slots;
 }
 
+// What the graph gives of a metric.
+std::vector<Value> SharesOf(const EvalMetric& metric) {
+  std::vector<Value> shares = metric.statistics;
+  if (metric.undefined.valid()) shares.push_back(metric.undefined);
+  return shares;
+}
+
 }  // namespace
 
 absl::Status CheckEnds(const InputSource& input, const proto::Evaluate& evaluate) {
@@ -39,14 +46,15 @@ absl::StatusOr<EvalStep> BuildEvalStep(EstimatorSpec spec, const InputDeployment
         "the model has nothing to evaluate; give it a head, a loss or eval_metric entries");
   }
   for (const EvalMetric& metric : step.metrics) {
-    for (size_t i = 0; i < metric.statistics.size(); ++i) {
-      const Shape& shape = step.graph.shape(metric.statistics[i]);
+    const std::vector<Value> shares = SharesOf(metric);
+    for (size_t i = 0; i < shares.size(); ++i) {
+      const Shape& shape = step.graph.shape(shares[i]);
       if (shape.dtype != DType::kF32 || shape.rank() == 0 || shape.dims[0] != batch_per_replica) {
         return absl::InternalError(absl::StrCat("metric ", Quote(metric.name), ": statistic ", i,
                                                 " is ", shape.ToString(), ", want f32[",
                                                 batch_per_replica, ",...]"));
       }
-      step.graph.AddOutput(absl::StrCat(metric.name, "/", i), metric.statistics[i]);
+      step.graph.AddOutput(absl::StrCat(metric.name, "/", i), shares[i]);
     }
   }
   return step;
@@ -87,13 +95,18 @@ void EvalSums::Add(const std::byte* slots) {
   }
 }
 
-std::vector<std::pair<std::string, MetricValue>> EvalSums::Results() const {
+absl::StatusOr<std::vector<std::pair<std::string, MetricValue>>> EvalSums::Results() const {
   std::vector<std::pair<std::string, MetricValue>> results;
   auto next = sums_.begin();
   for (const EvalMetric& metric : step_.metrics) {
     std::vector<double> own;
     for (size_t i = 0; i < metric.statistics.size(); ++i, ++next) {
       own.insert(own.end(), next->begin(), next->end());
+    }
+    if (const double undefined = metric.undefined.valid() ? (next++)->front() : 0; undefined > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metric ", Quote(metric.name), ": ", undefined,
+                       " of the evaluated values have no place in it, want ", metric.wanted));
     }
     results.emplace_back(metric.name, metric.result(own));
   }

@@ -23,7 +23,7 @@ namespace tpurun {
 absl::Status CheckEnds(const InputSource& input, const proto::Evaluate& evaluate);
 
 struct EvalStep {
-  Graph graph;  // one output for each statistic of each metric, in order
+  Graph graph;  // one output for each statistic of each metric, and for its `undefined`, in order
   std::vector<EvalMetric> metrics;
   int64_t batch_per_replica = 0;
   int counted_replicas = 1;
@@ -41,8 +41,8 @@ class EvalSums {
   explicit EvalSums(const EvalStep& step);
   // Adds one step. `slots` are the slots of an outfeed entry.
   void Add(const std::byte* slots);
-  // Name and value of each metric, in order.
-  std::vector<std::pair<std::string, MetricValue>> Results() const;
+  // Name and value of each metric, in order. InvalidArgument if one is undefined for a value.
+  absl::StatusOr<std::vector<std::pair<std::string, MetricValue>>> Results() const;
 
   // The mean over the steps of the loss of core 0's rows, which TPUEstimator reports as the loss.
   double loss_shard_0() const;

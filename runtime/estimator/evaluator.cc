@@ -195,7 +195,7 @@ absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const Ev
     LOG(WARNING) << "The input ended before " << evaluate.steps() << " steps: " << result.examples
                  << " examples were evaluated.";
   }
-  result.metrics = sums.Results();
+  ASSIGN_OR_RETURN(result.metrics, sums.Results());
   result.class_names = step_->class_names;
   if (step_->metrics.front().name == "loss") result.loss_shard_0 = sums.loss_shard_0();
   LogResult(result);

@@ -98,6 +98,11 @@ struct EvalMetric {
   std::vector<Value> statistics;
   // Computes the metric from the sums. The sums of all statistics are concatenated in order.
   std::function<MetricValue(std::span<const double> sums)> result;
+  // Per core, f32[batch]: how many values of the row the metric is not defined for. If there is
+  // any, the evaluation fails and says that it wants `wanted`. Invalid: the metric is defined for
+  // all.
+  Value undefined = {};
+  std::string wanted = {};
 };
 
 // A built layer, for display.
@@ -300,7 +305,8 @@ struct InputSource {
   bool endless = false;     // true: repeats without end
   bool reads_once = false;  // true for a pipe, which cannot be opened again
   int64_t prefetch = 0;     // batches to prepare ahead, in addition to the infeed's queue
-  // TRAIN: the files that the input reads, in order. A position is valid for exactly these files.
+  // TRAIN, and where several processes read: the files that the input reads, in order. A position
+  // is valid for exactly these files.
   std::vector<InputFile> files;
   // Files, by name, that training writes beside its checkpoints. Other inputs of the trained model
   // need them to transform their data in the same way.

@@ -49,6 +49,30 @@ class HeadsTest(ProgramTest):
         self.assertAlmostEqual(results[2]['accuracy'], sum(
             share * count for share, count in zip(results[2]['of_species'], rows)) / sum(rows))
 
+    def test_values_that_a_metric_is_not_of_are_refused(self):
+        self.succeed(*self.iris('train', 'model', '--max_steps=20'))
+        probabilities = r'want predictions in \[0, 1\], such as the "logistic" or "probabilities" of a head'
+        ids = 'labels: "Species" predictions: "class_ids"'
+        for metric, wanted in (
+                ('sparse_categorical_crossentropy { labels: "Species" predictions: "logits" }', probabilities),
+                ('recall { labels: "Species" predictions: "logits" class_id: 2 thresholds: 0.5 }', probabilities),
+                ('auc { labels: "Species" predictions: "logits" class_id: 2 }', probabilities),
+                ('f1_score { labels: "Species" predictions: "PetalWidth" }',
+                 'want predictions 0 and 1, or thresholds for probabilities, such as 0.5'),
+                (f'mean_iou {{ {ids} num_classes: 2 }}', r'want labels and predictions in \[0, 2\)'),
+                (f'matthews_correlation {{ {ids} num_classes: 1 }}',
+                 r'want labels and predictions in \[0, 1\)')):
+            done = self.call(*self.iris('evaluate', 'model', '--set',
+                                        f'model.eval_metric+={{ name: "q" {metric} }}'))
+            self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+            self.assertRegex(done.messages[0],
+                             f'metric "q": [0-9]+ of the evaluated values have no place in it, {wanted}$')
+        # The same of probabilities is a number.
+        one = self.result(self.succeed(*self.iris(
+            'evaluate', 'model', '--set', 'model.eval_metric+={ name: "q" auc { labels: "Species" '
+            'predictions: "probabilities" class_id: 2 } }')))
+        self.assertGreater(one['q'], 0.9)
+
     def test_a_head_over_a_softmax_warns(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=5', '--set',
                                        'model.layer.logits.dense.activation=SOFTMAX'))

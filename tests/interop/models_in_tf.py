@@ -101,8 +101,20 @@ def in_top_k(labels, predictions, weights, args):
 
 def auc(labels, predictions, weights, args):
     curve = args.get('curve', 'ROC')
+    if 'class_id' in args:
+        labels, predictions = of_class(labels, predictions, args)
     return metrics.auc(labels, predictions, weights, args.get('num_thresholds', 200), curve=curve,
                        summation_method='trapezoidal' if curve == 'ROC' else 'careful_interpolation')
+
+
+def of_class(labels, predictions, args):
+    """Whether the label is the class, and what is predicted of it."""
+    class_id = args.get('class_id')
+    if len(predictions.shape) == 2:
+        predictions = predictions[:, class_id]
+    else:
+        predictions = tf.equal(tf.cast(predictions, tf.int64), class_id)
+    return tf.equal(tf.cast(labels, tf.int64), class_id), predictions
 
 
 def areas(labels, predictions, weights):
@@ -162,6 +174,12 @@ def f1_score(labels, predictions, weights, args):
         average = {'NONE': None}.get(average, average.lower())
         return of_keras(tf.keras.metrics.F1Score(average), *one_hot_classes(labels, predictions, args),
                         flat(weights))
+    if 'class_id' in args:
+        if not thresholds and len(predictions.shape) == 2:
+            predictions = tf.argmax(predictions, axis=1)
+        labels, predictions = of_class(labels, predictions, args)
+        if not thresholds:
+            predictions = tf.cast(predictions, tf.float32)
     if not thresholds:
         predictions, thresholds = tf.cast(tf.not_equal(predictions, 0), tf.float32), [0.5]
     labels, predictions = (tf.reshape(tf.cast(x, tf.float32), [-1, 1]) for x in (labels, predictions))
