@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/civil_time.h"
 #include "cli/init_lines.h"
 #include "data/csv.h"
 #include "data/init/column_format.h"
@@ -32,13 +36,20 @@ constexpr int64_t kNgramBuckets = 8192;
 constexpr int64_t kMostNumberClasses = 20;
 constexpr int64_t kMostClasses = 1000;
 
+// As the model sees it; an integer that no float holds as it is.
+std::string NumberText(double number) {
+  constexpr double kLargest = int64_t{1} << std::numeric_limits<double>::digits;
+  const auto seen = static_cast<float>(number);
+  const bool exact = number != seen && number == std::floor(number) && std::abs(number) <= kLargest;
+  return exact ? absl::StrCat(static_cast<int64_t>(number)) : ShortestText(seen);
+}
+
 void PlanNumber(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
                 PlannedFeature& feature) {
   const NumberStatistics& train = column.train();
   if (train.count == 0 || !(train.min < train.max)) {
-    return LeaveOut(train.count == 0
-                        ? "no value in the training part"
-                        : absl::StrCat("always ", ShortestText(static_cast<float>(train.min))),
+    return LeaveOut(train.count == 0 ? "no value in the training part"
+                                     : absl::StrCat("always ", NumberText(train.min)),
                     feature);
   }
   if (column.counts_up() && examples >= kFewestToCount) {
@@ -156,6 +167,39 @@ bool NumbersAreClasses(const InspectedColumn& column, const std::vector<LabelCla
   return 2 * count <= examples && count <= (AreIds(classes) ? kMostClasses : kMostNumberClasses);
 }
 
+NumberStatistics Together(const std::vector<NumberStatistics>& elements) {
+  NumberStatistics all;
+  for (const NumberStatistics& element : elements) all.Merge(element);
+  return all;
+}
+
+// Whether all integers are dates such as 20240610.
+bool AreDates(const InspectedColumn& column) {
+  const NumberStatistics& all = column.all();
+  if (!column.values().complete() || all.min < 19000101 || all.max > 21001231) return false;
+  return std::all_of(column.values().map().begin(), column.values().map().end(), [](auto& value) {
+    const std::optional<int64_t> number = ParseInt64(StripBlanks(value.first));
+    if (!number.has_value()) return true;  // missing
+    const absl::CivilDay day(*number / 10000, *number / 100 % 100, *number % 100);
+    return day.month() == *number / 100 % 100 && day.day() == *number % 100;
+  });
+}
+
+// Whether rounding to multiples of `step` makes one of different integers, beyond a few: of one in
+// a hundred or, where their values are not kept, where they lie close together.
+bool LosesIntegers(const InspectedColumn& column, const PlannedFeature& feature, double step) {
+  if (!column.values().complete()) return column.all().stddev() < 65536 * step;
+  std::set<double> exact;
+  std::set<float> seen;
+  for (const auto& [text, count] : column.values().map()) {
+    const std::optional<double> number = FormattedValue(text, {.number = feature.number_format});
+    if (!number.has_value()) continue;
+    exact.insert(*number);
+    seen.insert(static_cast<float>(*number));
+  }
+  return 100 * (exact.size() - seen.size()) > exact.size();
+}
+
 void WarnOfRareClasses(const std::vector<LabelClass>& classes, InitPlan& plan) {
   for (const LabelClass& one : classes) {
     // That three of them should have been held out, and none is, is no chance.
@@ -181,13 +225,64 @@ std::string Plural(int64_t count, std::string_view what) {
 }
 
 std::string RangeText(const NumberStatistics& numbers) {
-  return absl::StrCat(ShortestText(static_cast<float>(numbers.min)), " to ",
-                      ShortestText(static_cast<float>(numbers.max)));
+  return absl::StrCat(NumberText(numbers.min), " to ", NumberText(numbers.max));
 }
 
 float PositiveOr1(double stddev) {
   const float value = static_cast<float>(stddev);
   return value > 0 && std::isfinite(value) ? value : 1;
+}
+
+bool AreAlike(const std::vector<NumberStatistics>& elements) {
+  if (elements.size() < kLongRun) return false;
+  const NumberStatistics all = Together(elements);
+  std::vector<double> most;
+  size_t at_least = 0;
+  for (const NumberStatistics& element : elements) {
+    at_least += element.min == all.min;
+    most.push_back(element.max - all.min);
+  }
+  std::nth_element(most.begin(), most.begin() + most.size() / 2, most.end());
+  return 10 * at_least >= 9 * elements.size() && all.max - all.min <= 2 * most[most.size() / 2];
+}
+
+void SetScale(const std::vector<NumberStatistics>& elements, PlannedFeature& feature) {
+  if (AreAlike(elements)) {
+    const NumberStatistics all = Together(elements);
+    feature.mean = {static_cast<float>(all.mean)};
+    feature.stddev = {PositiveOr1(all.stddev())};
+    return;
+  }
+  for (const NumberStatistics& element : elements) {
+    feature.mean.push_back(static_cast<float>(element.mean));
+    feature.stddev.push_back(PositiveOr1(element.stddev()));
+  }
+}
+
+std::string LargeIntegersWarning(const InspectedColumn& column, const PlannedFeature& feature,
+                                 bool may_be_ids) {
+  constexpr int kFloatDigits = std::numeric_limits<float>::digits;
+  const double most = std::max(std::abs(column.all().min), std::abs(column.all().max));
+  if (!column.integers() || most <= std::exp2(kFloatDigits)) return "";
+  const bool is_label = feature.kind == Kind::kLabel;
+  const std::string title = absl::StrCat(is_label ? "label " : "", Quote(TitleOf(feature)), ": ");
+  if (AreDates(column)) {
+    const auto date = static_cast<int64_t>(column.all().max);
+    return absl::StrCat(
+        title, "dates such as ", date,
+        " are numbers to the model, which jump at the end of a month; ",
+        is_label ? "write days since one of them"
+                 : absl::StrCat("written as ", date / 10000, "-",
+                                absl::Dec(date / 100 % 100, absl::kZeroPad2), "-",
+                                absl::Dec(date % 100, absl::kZeroPad2), " they are read as dates"));
+  }
+  const double step = std::exp2(std::ilogb(most) + 1 - kFloatDigits);
+  if (!LosesIntegers(column, feature, step)) return "";
+  return absl::StrCat(title, "integers up to ", NumberText(most), " are rounded to multiples of ",
+                      step, ", and different ones become one; subtract a constant from all",
+                      is_label || !may_be_ids ? ""
+                                              : absl::StrCat(", or, if they are ids, say --ids=",
+                                                             ShellWord(TitleOf(feature))));
 }
 
 void LeaveOut(const std::string& why, PlannedFeature& feature) {
@@ -220,6 +315,16 @@ void NoteMissingWords(const InspectedColumn& column, const NaValues& na_values,
                                  ", which ", count == 1 ? "counts" : "count",
                                  " as missing, as among the numbers of another column"));
   }
+}
+
+bool HasSentences(const InspectedColumn& column) {
+  constexpr int64_t kFewestWords = 3;   // in the mean
+  constexpr size_t kFewestTexts = 100;  // where many recur
+  const int64_t texts = column.texts();
+  if (column.numbers() * 10 > texts || column.words() <= kFewestWords * texts) return false;
+  const size_t different = column.values().map().size();
+  return !column.values().complete() || different > kFewestTexts ||
+         2 * std::ssize(column.values().map()) > texts;
 }
 
 void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
@@ -373,14 +478,19 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
   const int64_t missing = column.Missing(plan.na_values);
   if (missing == plan.examples) return wrong("every value is missing");
   if (missing > 0) {
-    const std::string& where = column.empty() > 0 ? column.first_missing() : column.first_text();
+    // Of numbers the first text is a missing one.
+    const std::string where = column.empty() > 0                ? column.first_missing()
+                              : column.IsNumber(plan.na_values) ? column.first_text()
+                                                                : "";
     return wrong(Plural(missing, "example"), missing == 1 ? " has" : " have", " none",
                  where.empty() ? "" : absl::StrCat(", the first at ", where),
                  column.empty() == missing || plan.na_values.empty()
-                     ? ""
+                     ? "; leave such examples out of the file"
                      : absl::StrCat("; ", absl::StrJoin(QuoteAll(plan.na_values), ", "),
-                                    " count as missing, as among the numbers of other columns"),
-                 "; leave such examples out of the file");
+                                    plan.na_values.size() == 1 ? " counts" : " count",
+                                    " as missing, as among the numbers of other columns; "
+                                    "leave such examples out of the file, or, if that is a class, "
+                                    "write the class as another text there"));
   }
   const std::vector<LabelClass> classes = LabelClasses(column, {.number = label.number_format});
   const bool numbers = column.texts() == 0;
@@ -390,8 +500,8 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
   }
   if (numbers && !NumbersAreClasses(column, classes, plan.examples)) {
     if (!(column.train().min < column.train().max)) {
-      return wrong("every example to train has ",
-                   ShortestText(static_cast<float>(column.train().min)), ", want several values");
+      return wrong("every example to train has ", NumberText(column.train().min),
+                   ", want several values");
     }
     label.mean = {static_cast<float>(column.train().mean)};
     label.stddev = {PositiveOr1(column.train().stddev())};

@@ -2,6 +2,7 @@
 #ifndef TPURUN_CLI_INIT_FEATURES_H_
 #define TPURUN_CLI_INIT_FEATURES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,10 +19,23 @@ namespace tpurun {
 
 // "1 word", "2 words".
 std::string Plural(int64_t count, std::string_view what);
-// "0.5 to 7".
+// "0.5 to 7". Integers are exact.
 std::string RangeText(const NumberStatistics& numbers);
 // The divisor for normalization: `stddev`, or 1 if the values hardly differ.
 float PositiveOr1(double stddev);
+
+// A run of numbers this long is one thing, such as the pixels of an image.
+inline constexpr size_t kLongRun = 16;
+// Whether the elements are on one scale, as pixels are: many that begin at one least value (nine of
+// ten elements), of which none goes far beyond the others.
+bool AreAlike(const std::vector<NumberStatistics>& elements);
+// Normalizes all elements alike if they are on one scale, else each by its own mean and stddev.
+void SetScale(const std::vector<NumberStatistics>& elements, PlannedFeature& feature);
+
+// What is lost of a column of integers, a number or a label, that a float does not hold; also where
+// they are dates such as 20240610. Empty: nothing. `may_be_ids`: --ids can name features.
+std::string LargeIntegersWarning(const InspectedColumn& column, const PlannedFeature& feature,
+                                 bool may_be_ids);
 
 void LeaveOut(const std::string& why, PlannedFeature& feature);
 
@@ -30,6 +44,9 @@ NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns);
 // Says which words of a column count as missing because they do among numbers of another column.
 void NoteMissingWords(const InspectedColumn& column, const NaValues& na_values,
                       const PlannedFeature& feature, std::vector<std::string>& notes);
+
+// Whether the texts are sentences, not a few phrases that recur.
+bool HasSentences(const InspectedColumn& column);
 
 // Decides whether a feature of one value per example is a number, a category or nothing to learn
 // from.

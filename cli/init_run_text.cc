@@ -272,11 +272,9 @@ void AddText(const PlannedFeature& text, Lines& lines) {
   const std::string name = absl::StrCat("feature: ", Quote(text.name));
   if (text.ngrams > 0) return AddBag(text, name, lines);
   lines.Comment(
-      2,
-      absl::StrCat("The words of a text, lowered and without punctuation, as ids: their lines in ",
-                   text.vocabulary_file,
-                   ", from 0. Another word is 1; a text ends with zeros, which are no words to "
-                   "the model."));
+      2, absl::StrCat(
+             "The words of a text, lowered and without punctuation, as ids: their lines in ",
+             text.vocabulary_file, ", from 0. Another word is 1; a shorter text ends with zeros."));
   lines.Add(2, absl::StrCat("transform { split { ", name,
                             " standardize: LOWER_AND_STRIP_PUNCTUATION } }"));
   lines.Add(2, absl::StrCat("transform { lookup { ", name, " vocabulary_file: ",

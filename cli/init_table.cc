@@ -14,6 +14,7 @@
 #include "cli/init_plan.h"
 #include "cli/init_times.h"
 #include "data/csv.h"
+#include "data/line_reader.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
@@ -21,9 +22,6 @@ namespace tpurun {
 namespace {
 
 using Kind = PlannedFeature::Kind;
-
-// A run of numbers this long is one thing, such as the pixels of an image.
-constexpr size_t kLongRun = 16;
 
 // "pixel" of "pixel12".
 std::string_view WithoutNumber(std::string_view title) {
@@ -64,6 +62,7 @@ class TablePlanner {
       RETURN_IF_ERROR(PlanLabel(*columns_[plan_.label], plan_));
       NoteAssumption(plan_.label);
     }
+    WarnOfLargeIntegers(plan_.label);
     SetClassNames(table_.class_names, plan_);
     plan_.text_model = options_.text.model;
     if (options_.text.given != nullptr && !plan_.has(Kind::kText)) {
@@ -71,6 +70,7 @@ class TablePlanner {
           absl::StrCat("--", options_.text.given,
                        " is for texts, and no column is one; --text=COLUMN names one"));
     }
+    RETURN_IF_ERROR(CheckEncodings());
     if (!plan_.is_json) JoinRuns();
     if (options_.imputes) {
       for (PlannedFeature& feature : plan_.features) Impute(feature);
@@ -83,7 +83,7 @@ class TablePlanner {
     std::set<size_t> columns = texts_;
     for (size_t i = 0; i < columns_.size(); ++i) {
       const bool has_role = i == plan_.label || ignored_.count(i) > 0 || ids_.count(i) > 0;
-      if (!has_role && table_.arrays.count(i) == 0 && IsText(*columns_[i])) columns.insert(i);
+      if (!has_role && table_.arrays.count(i) == 0 && HasSentences(*columns_[i])) columns.insert(i);
     }
     return columns;
   }
@@ -106,25 +106,28 @@ class TablePlanner {
   }
 
  private:
+  // Texts of another encoding would be other words than those of a UTF-8 file, or one word for
+  // many.
+  absl::Status CheckEncodings() const {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const PlannedFeature& feature = plan_.features[i];
+      const std::string& where = columns_[i]->first_not_utf8();
+      if (feature.dtype != proto::STRING || !IsUsed(feature) || where.empty()) continue;
+      return absl::DataLossError(absl::StrCat(where, ": ", Quote(TitleOf(feature)), " ", kNotUtf8));
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<InitPlan> FinishColumns() {
     for (PlannedFeature& feature : made_) plan_.features.push_back(std::move(feature));
     if (FoundByTitle()) {
       plan_.header = true;
       plan_.skip_lines = 0;
+    } else {
+      WarnOfRepeatedTitle();
     }
     RETURN_IF_ERROR(FinishPlan(plan_));
     return std::move(plan_);
-  }
-
-  // Sentences, not a few phrases that recur.
-  static bool IsText(const InspectedColumn& column) {
-    constexpr int64_t kFewestWords = 3;   // in the mean
-    constexpr size_t kFewestTexts = 100;  // where many recur
-    const int64_t texts = column.texts();
-    if (column.numbers() * 10 > texts || column.words() <= kFewestWords * texts) return false;
-    const size_t different = column.values().map().size();
-    return !column.values().complete() || different > kFewestTexts ||
-           2 * std::ssize(column.values().map()) > texts;
   }
 
   // ---- of a series
@@ -220,9 +223,13 @@ class TablePlanner {
     if (!(array.train.min < array.train.max)) return LeaveOut("always the same number", feature);
     feature.kind = Kind::kNumber;
     feature.shape = array.shape;
+    feature.comment = absl::StrCat("arrays of numbers, ", RangeText(array.all));
+    // An element that is missing has one default_value for all.
+    if (!is_series_ && array.missing == 0 && !array.elements.empty()) {
+      return SetScale(array.elements, feature);
+    }
     feature.mean = {static_cast<float>(array.train.mean)};
     feature.stddev = {PositiveOr1(array.train.stddev())};
-    feature.comment = absl::StrCat("arrays of numbers, ", RangeText(array.all));
     if (array.missing == 0) return;
     feature.has_default = true;
     feature.default_value = ShortestText(feature.mean[0]);
@@ -371,13 +378,14 @@ class TablePlanner {
     if (feature.kind == Kind::kCategory)
       NoteMissingWords(*columns_[i], plan_.na_values, feature, plan_.notes);
     NoteAssumption(i);
+    WarnOfLargeIntegers(i);
     if (feature.kind != Kind::kNumber) return;
     if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
   }
 
   // What stands for a value that no row to train on lacks.
   void Impute(PlannedFeature& feature) const {
-    if (feature.has_default || feature.is_made) return;
+    if (feature.has_default || feature.is_made || feature.mean.size() > 1) return;
     switch (feature.kind) {
       case Kind::kNumber:
         feature.default_value = FormatValue(feature.mean[0], {.number = feature.number_format});
@@ -404,9 +412,22 @@ class TablePlanner {
                                     : assumed != table_.assumptions.end() ? assumed->second
                                                                           : std::string();
     if (assumption.empty()) return;
-    plan_.notes.push_back(
-        absl::StrCat(Quote(TitleOf(feature)), ": ", assumption, "; run.textproto has the format"));
-    if (feature.kind == Kind::kNumber) absl::StrAppend(&feature.comment, "; ", assumption);
+    const std::string said = absl::StrCat(Quote(TitleOf(feature)), ": ", assumption);
+    if (formatted != nullptr && formatted->format.mixes_units) {
+      plan_.warnings.push_back(absl::StrCat(said, "; write them in one unit"));
+    } else {
+      plan_.notes.push_back(absl::StrCat(said, "; run.textproto has the format"));
+    }
+    if (feature.kind != Kind::kTime) absl::StrAppend(&feature.comment, "; ", assumption);
+  }
+
+  void WarnOfLargeIntegers(size_t column) {
+    const PlannedFeature& feature = plan_.features[column];
+    const bool is_label = feature.kind == Kind::kLabel;
+    if (feature.kind != Kind::kNumber && (!is_label || !plan_.is_regression())) return;
+    if (table_.arrays.count(column) > 0) return;
+    std::string warning = LargeIntegersWarning(*columns_[column], feature, !is_series_);
+    if (!warning.empty()) plan_.warnings.push_back(std::move(warning));
   }
 
   void PlanTimes(const FormattedColumn& column, PlannedFeature& feature) {
@@ -470,7 +491,7 @@ class TablePlanner {
       for (size_t i = begin; i < end; ++i) numbers += IsNumber(i);
       if (numbers < static_cast<int64_t>(kLongRun)) end = RunEnd(begin, number);
       // Columns of one scale share a default_value.
-      if (options_.imputes && end > begin && !AreAlike(begin, end)) end = begin + 1;
+      if (options_.imputes && end > begin && !AreAlike(Trained(begin, end))) end = begin + 1;
       if (end < begin + 2) {
         if (begin == plan_.label) label = joined.size();
         joined.push_back(std::move(plan_.features[begin++]));
@@ -481,6 +502,13 @@ class TablePlanner {
     }
     plan_.features = std::move(joined);
     plan_.label = label;
+  }
+
+  // Statistics of the training part of columns.
+  std::vector<NumberStatistics> Trained(size_t begin, size_t end) const {
+    std::vector<NumberStatistics> trained;
+    for (size_t i = begin; i < end; ++i) trained.push_back(columns_[i]->train());
+    return trained;
   }
 
   PlannedFeature JoinRun(size_t begin, size_t end) {
@@ -495,26 +523,29 @@ class TablePlanner {
       joined.title = absl::StrCat(table_.titles[begin], " to ", table_.titles[end - 1]);
     }
     joined.name = names_.Take(name.empty() ? absl::StrCat("columns_", begin + 1, "_", end) : name);
-    NumberStatistics all, train;
+    NumberStatistics all;
     int64_t constant = 0;
     for (size_t i = begin; i < end; ++i) {
       all.Merge(columns_[i]->all());
-      train.Merge(columns_[i]->train());
       constant += !IsNumber(i);
     }
     joined.comment = absl::StrCat(joined.columns, " numbers, ", RangeText(all));
     if (constant > 0) absl::StrAppend(&joined.comment, "; ", constant, " constant");
-    if (AreAlike(begin, end)) {
-      joined.mean = {static_cast<float>(train.mean)};
-      joined.stddev = {PositiveOr1(train.stddev())};
-      return joined;
-    }
-    for (size_t i = begin; i < end; ++i) {
-      const NumberStatistics& own = columns_[i]->train();
-      joined.mean.push_back(static_cast<float>(own.mean));
-      joined.stddev.push_back(PositiveOr1(own.stddev()));
-    }
+    SetScale(Trained(begin, end), joined);
     return joined;
+  }
+
+  void WarnOfRepeatedTitle() {
+    if (plan_.is_json) return;
+    std::set<std::string> seen;
+    for (const std::string& title : table_.titles) {
+      if (title.empty() || seen.insert(title).second) continue;
+      plan_.warnings.push_back(
+          absl::StrCat("The header has ", Quote(title),
+                       " twice: columns are found by their place, and every file must have them in "
+                       "this order"));
+      return;
+    }
   }
 
   // Whether the header tells each column that is used from all others.
@@ -531,22 +562,6 @@ class TablePlanner {
       }
     }
     return true;
-  }
-
-  // Whether the columns are on one scale, as pixels are: a long run that begins at one least value
-  // (nine of ten columns), of which no column goes far beyond the others.
-  bool AreAlike(size_t begin, size_t end) const {
-    if (end - begin < kLongRun) return false;
-    NumberStatistics train;
-    for (size_t i = begin; i < end; ++i) train.Merge(columns_[i]->train());
-    std::vector<double> most;
-    size_t at_least = 0;
-    for (size_t i = begin; i < end; ++i) {
-      at_least += columns_[i]->train().min == train.min;
-      most.push_back(columns_[i]->train().max - train.min);
-    }
-    std::nth_element(most.begin(), most.begin() + most.size() / 2, most.end());
-    return 10 * at_least >= 9 * (end - begin) && train.max - train.min <= 2 * most[most.size() / 2];
   }
 
   const InspectedTable& table_;

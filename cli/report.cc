@@ -68,8 +68,15 @@ absl::Status CheckFlags(const CommandLine& command) {
   for (const std::string& dir : command.arguments()) {
     if (dir.empty()) return absl::InvalidArgumentError("DIR: got \"\", want a folder");
   }
-  if (command.GetString("output") == "-") {
+  const std::string output = command.GetString("output");
+  if (output == "-") {
     return absl::InvalidArgumentError("--output: got \"-\", want the name of a file");
+  }
+  if (output.ends_with(".json")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output: got ", Quote(output),
+                     ", want the name of an HTML page, such as report.html; --format=json prints "
+                     "JSON on standard output, which > writes into a file"));
   }
   return absl::OkStatus();
 }

@@ -1,7 +1,10 @@
 #include "cli/results.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tpurun {
 namespace {
@@ -62,12 +65,15 @@ Json EvaluationJson(const Evaluation& evaluation, bool one_of_several) {
       json["loss_shard_0"] = JsonNumber(*evaluation.loss_shard_0);
     }
   }
-  // The rows and columns of arrays.
-  const bool has_arrays =
-      std::any_of(evaluation.metrics.begin(), evaluation.metrics.end(),
-                  [](const auto& metric) { return !metric.second.is_number(); });
+  // The rows and columns of arrays of as many.
   for (const auto& [name, classes] : evaluation.class_names) {
-    if (!has_arrays || json.contains(name)) continue;
+    const auto is_of_classes = [count = std::ssize(classes)](const auto& metric) {
+      const std::vector<int64_t>& dims = metric.second.dims;
+      return std::find(dims.begin(), dims.end(), count) != dims.end();
+    };
+    const bool any_of_classes =
+        std::any_of(evaluation.metrics.begin(), evaluation.metrics.end(), is_of_classes);
+    if (!any_of_classes || json.contains(name)) continue;
     for (const std::string& text : classes) json[name].push_back(JsonBytes(text));
   }
   return json;

@@ -181,8 +181,8 @@ std::span<const Verb> Verbs() {
                  {.name = "max_wait_ms",
                   .type = Flag::Type::kInt,
                   .value_name = "N",
-                  .help = "run a batch that is not full N ms after its first row; 0: at once "
-                          "(default: wait)",
+                  .help = "run a batch that is not full N ms after its first row; 0: at once, "
+                          "each row as it comes (default: wait)",
                   .sets = "predict.max_wait_ms"},
                  {.name = "checkpoint",
                   .type = Flag::Type::kPath,
@@ -511,7 +511,8 @@ std::span<const Verb> Verbs() {
        .flags = {{.name = "output",
                   .type = Flag::Type::kPath,
                   .value_name = "FILE",
-                  .help = "one HTML page, which needs no server and no network"},
+                  .help = "one HTML page, which needs no server and no network; never the text "
+                          "or JSON of --format"},
                  {.name = "text",
                   .type = Flag::Type::kBool,
                   .help = "curves and table on standard output"},

@@ -37,6 +37,10 @@ class LineReader {
 // DataLoss for the first bytes of a file that is UTF-16 or UTF-32, by its byte order mark.
 absl::Status CheckEncoding(std::string_view start);
 
+// After the name of what is read, where texts must be UTF-8.
+inline constexpr char kNotUtf8[] =
+    "is not UTF-8: iconv -f ISO-8859-1 -t UTF-8 converts a text of Western Europe";
+
 // DataLoss for a line that contains a CR: lines that end with CR alone are read as one line. For
 // skipped lines no other check would notice this.
 absl::Status CheckLineEnds(std::string_view line);

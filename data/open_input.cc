@@ -48,7 +48,21 @@ int64_t PrefetchedSteps(const InputPlan& plan, const InputFnArgs& args) {
   return steps;
 }
 
-// The columns of `before` that a later row transform reads, that are fed or forwarded.
+// Whether a later step reads the column.
+bool IsReadAfter(const InputPlan& plan, size_t step, const std::string& name) {
+  for (size_t later = step + 1; later < plan.steps.size(); ++later) {
+    const std::string* const filtered = FilteredFeature(plan.steps[later].transform);
+    if (filtered != nullptr && *filtered == name) return true;
+    const std::optional<RowTransform>& row = plan.steps[later].row;
+    if (row.has_value() &&
+        std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The columns of `before` that a later step reads, that are fed or forwarded.
 Schema NeededAfter(const InputPlan& plan, size_t step, const Schema& before,
                    const std::vector<FeatureSpec>& features,
                    const std::vector<std::string>& forwarded) {
@@ -57,17 +71,7 @@ Schema NeededAfter(const InputPlan& plan, size_t step, const Schema& before,
     for (const FeatureSpec& feature : features) {
       if (feature.name == name) return true;
     }
-    for (size_t later = step + 1; later < plan.steps.size(); ++later) {
-      const proto::Transform& transform = plan.steps[later].transform;
-      const std::string* const filtered = FilteredFeature(transform);
-      if (filtered != nullptr && *filtered == name) return true;
-      const std::optional<RowTransform>& row = plan.steps[later].row;
-      if (row.has_value() &&
-          std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
-        return true;
-      }
-    }
-    return false;
+    return IsReadAfter(plan, step, name);
   };
   Schema schema;
   for (const ColumnType& type : before) {
@@ -179,6 +183,7 @@ class PipelineOpener {
                                                    {.mode = args_.mode,
                                                     .headers = headers_,
                                                     .seed = static_cast<uint64_t>(args_.seed)}));
+        if (step.transform.has_lookup()) RefuseUnknownLabels(i, &row);
         AddRowTransform(std::move(row), step.def->name);
         num_ids_.clear();
         schema_ = step.row->output;
@@ -479,6 +484,17 @@ class PipelineOpener {
     schema_ = WindowSchema(std::move(schema_), window.size());
     num_ids_.clear();
     absl::StrAppend(&signature_, " | ", step.transform.ShortDebugString());
+  }
+
+  // Labels of a lookup that gives those it does not know no id of its own.
+  void RefuseUnknownLabels(size_t step, RowTransform* row) const {
+    const proto::Lookup& lookup = plan_.steps[step].transform.lookup();
+    if (lookup.has_default_value() || lookup.num_oov_buckets() > 0) return;
+    for (const FeatureSpec& feature : features_) {
+      const auto made = std::find(row->makes.begin(), row->makes.end(), feature.name);
+      if (!feature.is_label || made == row->makes.end()) continue;
+      if (!IsReadAfter(plan_, step, feature.name)) RequireKnownLabels(feature.name, row);
+    }
   }
 
   // A repeat that follows the batch begins each pass with a new batch.

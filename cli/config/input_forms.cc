@@ -181,8 +181,13 @@ void CheckShared(const proto::RunConfig& run, ModeKey mode, const std::string& f
           ? absl::StrCat("which cannot be sliced ", replicas,
                          " ways along dimension 0 (eval_training_input_configuration: SLICED)")
           : absl::StrCat("which ", replicas, " cores do not divide");
+  const std::string streamed = mode == ModeKey::kPredict && below == 0
+                                   ? absl::StrCat("; --predict_batch_size=", replicas,
+                                                  " --max_wait_ms=0 answers each row as it comes")
+                                   : "";
   AddField(field,
-           absl::StrCat("got ", size, ", ", what, ", want a multiple of ", replicas, ": ", nearest),
+           absl::StrCat("got ", size, ", ", what, ", want a multiple of ", replicas, ": ", nearest,
+                        streamed),
            errors);
 }
 

@@ -32,8 +32,7 @@ absl::StatusOr<tensorflow::Example> TextExample(std::string_view text, std::stri
   }
   if (label.empty()) return absl::DataLossError("the label is empty, want the name of a class");
   if (!IsUtf8(text) || !IsUtf8(label)) {
-    return absl::DataLossError(
-        "is not UTF-8: iconv -f ISO-8859-1 -t UTF-8 converts a text of Western Europe");
+    return absl::DataLossError(kNotUtf8);
   }
   tensorflow::Example example;
   auto& features = *example.mutable_features()->mutable_feature();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "data/init/statistics.h"
+#include "runtime/base/text.h"
 
 namespace tpurun {
 
@@ -35,6 +36,7 @@ class InspectedColumn {
   void AddText(std::string_view text, bool held_out, const Where& where) {
     AddText(text, held_out);
     if (texts_ == 1) first_text_ = where();
+    if (first_not_utf8_.empty() && !IsUtf8(text)) first_not_utf8_ = where();
   }
   // Adds a number that is too large for a float. It counts as a text until the other values are
   // known.
@@ -81,6 +83,8 @@ class InspectedColumn {
   bool falls() const { return falls_ && all_.count > 1 && texts_ == 0 && empty_ == 0; }
   const std::string& first_missing() const { return first_missing_; }
   const std::string& first_text() const { return first_text_; }
+  // The place of the first text that is not UTF-8; empty: all are.
+  const std::string& first_not_utf8() const { return first_not_utf8_; }
   // The place and the text of the first value that is too large for a float.
   const std::pair<std::string, std::string>& first_overflow() const { return first_overflow_; }
   // Statistics of the numbers: of all examples, and of the examples that are not held out.
@@ -105,7 +109,7 @@ class InspectedColumn {
   bool only_digits_ = true;
   bool falls_ = true;
   double last_ = 0;
-  std::string first_missing_, first_text_, first_code_;
+  std::string first_missing_, first_text_, first_code_, first_not_utf8_;
   std::pair<std::string, std::string> first_overflow_;
   NumberStatistics all_, train_;
   ValueCounts values_;

@@ -5,10 +5,14 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
@@ -30,9 +34,20 @@ constexpr Separators kSeparators[] = {
 };
 constexpr size_t kDecimalPoint = 0, kThousandsComma = 1, kDecimalComma = 2, kThousandsPoint = 3;
 
-constexpr const char* kStrips[] = {"%",   "$",   "\u20ac", "\u00a3", "\u00a5", "\u20b9",
-                                   "USD", "EUR", "GBP",    "CHF",    "JPY",    "CNY",
-                                   "INR", "CAD", "AUD",    "R$",     "kr",     "\u00a0"};
+struct Strip {
+  const char* text;
+  const char* currency;  // nullptr: it is none
+};
+constexpr Strip kStrips[] = {
+    {"%", nullptr},    {"$", "USD"},   {"\u20ac", "EUR"},   {"\u00a3", "GBP"}, {"\u00a5", "JPY"},
+    {"\u20b9", "INR"}, {"USD", "USD"}, {"EUR", "EUR"},      {"GBP", "GBP"},    {"CHF", "CHF"},
+    {"JPY", "JPY"},    {"CNY", "CNY"}, {"INR", "INR"},      {"CAD", "CAD"},    {"AUD", "AUD"},
+    {"R$", "BRL"},     {"kr", "kr"},   {"\u00a0", nullptr},
+};
+constexpr size_t kPercent = 0, kDollar = 1, kReal = 15;
+
+// Of a set of them.
+bool HasStrip(uint32_t strips, size_t strip) { return (strips >> strip & 1) != 0; }
 
 // A blank matches any number of them, %b also a whole name.
 constexpr const char* kDateFormats[] = {
@@ -60,11 +75,12 @@ const std::vector<std::string>& TimeFormats() {
 // The formats of kSeparators, with all of kStrips.
 const std::vector<NumberFormat>& NumberFormats() {
   static const auto* const kFormats = [] {
+    std::vector<std::string> strips;
+    for (const Strip& strip : kStrips) strips.emplace_back(strip.text);
     auto* const formats = new std::vector<NumberFormat>;
     for (const Separators& separators : kSeparators) {
-      formats->push_back({.thousands = separators.thousands,
-                          .decimal = separators.decimal,
-                          .strip = {std::begin(kStrips), std::end(kStrips)}});
+      formats->push_back(
+          {.thousands = separators.thousands, .decimal = separators.decimal, .strip = strips});
     }
     return formats;
   }();
@@ -135,6 +151,7 @@ void FormatCandidates::Add(std::string_view text) {
   text = StripBlanks(text);
   if (std::all_of(text.begin(), text.end(), absl::ascii_isdigit)) {
     times_.clear();  // any format of numbers has it
+    any_bare_ = true;
     return;
   }
   if (const std::optional<PointNumber> number = PointNumberOf(text)) {
@@ -151,6 +168,7 @@ void FormatCandidates::Add(std::string_view text) {
 
 void FormatCandidates::AddPointNumber(std::string_view text, std::string_view whole,
                                       std::string_view fraction) {
+  any_bare_ = true;
   uint32_t fits = 0;
   for (size_t format = 0; format < std::size(kSeparators); ++format) {
     if (NumberFormats()[format].decimal == ".") fits |= uint32_t{1} << format;
@@ -177,8 +195,15 @@ void FormatCandidates::AddNumber(std::string_view text) {
     }
   }
   if (numbers_ == 0) return;
+  uint32_t strips = 0;
   for (size_t i = 0; i < std::size(kStrips); ++i) {
-    if (text.find(kStrips[i]) != std::string_view::npos) strips_ |= uint32_t{1} << i;
+    if (text.find(kStrips[i].text) != std::string_view::npos) strips |= uint32_t{1} << i;
+  }
+  if (HasStrip(strips, kReal)) strips &= ~(uint32_t{1} << kDollar);
+  if (strips == 0) {
+    any_bare_ = true;
+  } else {
+    strips_.insert(strips);
   }
 }
 
@@ -207,10 +232,45 @@ ColumnFormat FormatCandidates::Choose(char delim) const {
   choose(kDecimalPoint, kThousandsPoint);
   format.number.thousands = kSeparators[chosen].thousands;
   format.number.decimal = kSeparators[chosen].decimal;
-  for (size_t i = 0; i < std::size(kStrips); ++i) {
-    if ((strips_ >> i & 1) != 0) format.number.strip.push_back(kStrips[i]);
-  }
+  ChooseStrips(&format);
   return format;
+}
+
+void FormatCandidates::ChooseStrips(ColumnFormat* format) const {
+  uint32_t all = 0;
+  bool any_percent = false, all_percent = !any_bare_;
+  std::set<std::set<std::string_view>> currencies;  // those of one number
+  for (const uint32_t strips : strips_) {
+    all |= strips;
+    any_percent |= HasStrip(strips, kPercent);
+    all_percent &= HasStrip(strips, kPercent);
+    std::set<std::string_view> of_number;
+    for (size_t i = 0; i < std::size(kStrips); ++i) {
+      if (HasStrip(strips, i) && kStrips[i].currency != nullptr) {
+        of_number.insert(kStrips[i].currency);
+      }
+    }
+    if (!of_number.empty()) currencies.insert(std::move(of_number));
+  }
+  std::vector<std::string> signs;  // of currencies
+  for (size_t i = 0; i < std::size(kStrips); ++i) {
+    if (!HasStrip(all, i)) continue;
+    format->number.strip.push_back(kStrips[i].text);
+    if (kStrips[i].currency != nullptr) signs.push_back(Quote(kStrips[i].text));
+  }
+  const auto assume = [format](const auto&... parts) {
+    absl::StrAppend(&format->assumption, format->assumption.empty() ? "" : "; ", parts...);
+  };
+  const auto assume_some = [&assume](const std::string& text) {
+    assume("some numbers have ", text, " and some have not: all are read alike");
+  };
+  if (any_percent && !all_percent) assume_some(Quote("%"));
+  if (currencies.size() > 1) {
+    assume(absl::StrJoin(signs, " and "), " are read alike");
+  } else if (any_bare_ && !currencies.empty()) {
+    assume_some(absl::StrJoin(signs, " or "));
+  }
+  format->mixes_units = (any_percent && !all_percent) || currencies.size() > 1;
 }
 
 bool HasDay(std::string_view time_format) {

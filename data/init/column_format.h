@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,8 @@ struct ColumnFormat {
   NumberFormat number;      // of numbers
   std::string time_format;  // of times, in strptime's notation; empty: they are numbers
   std::string assumption;   // for a comment: what was assumed where there is a choice; or empty
+  // The assumption is that numbers of several units are one quantity: to be warned of.
+  bool mixes_units = false;
 
   bool is_time() const { return !time_format.empty(); }
   // True if the values are not numbers in C notation.
@@ -39,12 +42,15 @@ class FormatCandidates {
   // The same for WHOLE.FRACTION, with or without a minus.
   void AddPointNumber(std::string_view text, std::string_view whole, std::string_view fraction);
   bool HasNumber(size_t format) const { return (numbers_ >> format & 1) != 0; }
+  void ChooseStrips(ColumnFormat* format) const;
 
   int64_t texts_ = 0;
   std::vector<int> times_;  // the indices of the formats that fit all texts
   uint32_t numbers_ = 0;    // a bit for each format that fits all texts
-  uint32_t strips_ = 0;     // a bit for each text that stands around a number
-  std::string grouped_;     // the first number that two formats read differently
+  bool any_bare_ = false;   // a number without a text around it
+  // The texts around the other numbers: a bit for each text of a number.
+  std::set<uint32_t> strips_;
+  std::string grouped_;  // the first number that two formats read differently
 };
 
 // Whether times of the format have a day, not the month alone.

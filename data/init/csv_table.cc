@@ -308,7 +308,10 @@ class TableInspector {
       if (field.empty()) {
         column.AddMissing(where);
       } else if (const std::optional<float> number = NumberOf(field)) {
-        column.AddNumber(*number, ParseInt64(StripBlanks(field)).has_value(), field, held_out);
+        // Exactly, not as the model sees it: a float rounds large integers.
+        const std::optional<int64_t> integer = ParseInt64(StripBlanks(field));
+        const double value = integer.has_value() ? static_cast<double>(*integer) : *number;
+        column.AddNumber(value, integer.has_value(), field, held_out);
       } else if (IsOverflow(field)) {
         column.AddOverflow(field, held_out, where);
       } else {

@@ -19,12 +19,17 @@
 
 namespace tpurun {
 
+inline constexpr int64_t kMostScaledElements = 1024;
+
 // A column of arrays of numbers, of one shape.
 struct InspectedArray {
   std::vector<int64_t> shape;
   NumberStatistics all, train;  // of the elements of all arrays
-  int64_t missing = 0;          // examples without an array, or with null in one
-  std::string wrong;            // why the arrays are no feature; empty: they are
+  // Of each element, in the training part; empty if the arrays have several dimensions, as images
+  // have, or more than kMostScaledElements elements.
+  std::vector<NumberStatistics> elements;
+  int64_t missing = 0;  // examples without an array, or with null in one
+  std::string wrong;    // why the arrays are no feature; empty: they are
 };
 
 struct InspectedTable {

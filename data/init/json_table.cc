@@ -206,27 +206,33 @@ class JsonInspector {
     }
     if (!array.wrong.empty()) return absl::OkStatus();
     array.shape = shape;
+    if (shape.size() == 1 && shape[0] <= kMostScaledElements) array.elements.resize(shape[0]);
     bool has_null = false;
-    RETURN_IF_ERROR(AddElements(value, table_.titles[index], array, &has_null));
+    size_t element = 0;
+    RETURN_IF_ERROR(AddElements(value, table_.titles[index], array, &element, &has_null));
     array.missing += has_null;
     return absl::OkStatus();
   }
 
+  // `next` counts the elements of the array.
   absl::Status AddElements(const JsonValue& value, const std::string& title, InspectedArray& array,
-                           bool* has_null) {
+                           size_t* next, bool* has_null) {
     if (value.is_array()) {
       for (const JsonValue& element : value) {
-        RETURN_IF_ERROR(AddElements(element, title, array, has_null));
+        RETURN_IF_ERROR(AddElements(element, title, array, next, has_null));
       }
       return absl::OkStatus();
     }
+    const size_t element = (*next)++;
     if (value.is_null()) {
       *has_null = true;
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const double number, NumberOf(value, title));
     array.all.Add(number);
-    if (!held_out_) array.train.Add(number);
+    if (held_out_) return absl::OkStatus();
+    array.train.Add(number);
+    if (!array.elements.empty()) array.elements[element].Add(number);
     return absl::OkStatus();
   }
 

@@ -325,6 +325,11 @@ class CsvDecoder {
   std::string number_;  // one field in C notation
 };
 
+bool HasSeveralFields(const proto::DecodeCsv::Column& column) {
+  return std::any_of(column.shape().begin(), column.shape().end(),
+                     [](int64_t dim) { return dim != 1; });
+}
+
 // The texts that count as missing.
 std::vector<std::string> MissingTexts(const CsvFormat& format) {
   std::vector<std::string> texts = {""};
@@ -360,10 +365,9 @@ RowTransform::Fields::Notes NotesOf(const CsvColumns& columns, const std::string
       notes.note = absl::StrCat("1 if ", Quote(column.name()), " is missing, else 0");
     }
     if (column.name() != name) continue;
-    const bool several = !column.shape().empty();
     if (column.has_title() && column.title() != name) {
-      notes.note =
-          absl::StrCat("column ", Quote(column.title()), several ? " and those after it" : "");
+      notes.note = absl::StrCat("column ", Quote(column.title()),
+                                HasSeveralFields(column) ? " and those after it" : "");
     }
     if (!column.has_default_value()) continue;
     const std::string& fill = column.default_value();
@@ -403,7 +407,7 @@ void CheckColumn(const proto::DecodeCsv::Column& column, int number, bool has_he
                      proto::DataType_Name(dtype), "; a cast after decode_csv makes other types"));
     return;
   }
-  if (has_header && !column.shape().empty() && !CountedName(column.title(), 0).has_value()) {
+  if (has_header && HasSeveralFields(column) && !CountedName(column.title(), 0).has_value()) {
     errors.Add(place, "title",
                absl::StrCat("title must be the name of the first field in the header, which ends "
                             "with a number, such as pixel0, got ",

@@ -22,6 +22,14 @@ using Part = proto::ParseTime::Part;
 
 constexpr char kEpochFormat[] = "%Y-%m-%d";
 
+// Whether the time, which was read by the format, has the four digits of a year that %Y stands for,
+// as to Python's strptime. absl takes any number of digits: the year of "01/02/23" would be 23.
+bool HasItsYear(absl::Time time, std::string_view format) {
+  if (format.find("%Y") == std::string_view::npos) return true;
+  const int64_t year = absl::ToCivilYear(time, absl::UTCTimeZone()).year();
+  return year >= 1000 && year <= 9999;
+}
+
 // nullopt if the text is not a time of any of the formats.
 std::optional<absl::Time> FindTime(std::string_view text, const std::vector<std::string>& formats) {
   for (const std::string& format : formats) {
@@ -29,7 +37,7 @@ std::optional<absl::Time> FindTime(std::string_view text, const std::vector<std:
     std::string unused;
     // "infinite-future" is one to absl.
     if (absl::ParseTime(format, ToAbsl(text), &time, &unused) && time != absl::InfiniteFuture() &&
-        time != absl::InfinitePast()) {
+        time != absl::InfinitePast() && HasItsYear(time, format)) {
       return time;
     }
   }

@@ -39,6 +39,11 @@ class ClassesTest(ProgramTest):
         self.assertEqual(result['classes'], NAMES)
         self.assertEqual([sum(row) for row in result['matrix']], [10, 10, 10])
         self.assertNotIn('classes', self.result(self.succeed(*self.iris('evaluate', 'model', *STRINGS))))
+        # An array of no classes.
+        groups = self.result(self.succeed(*self.iris(
+            'evaluate', 'model', *STRINGS, '--set', 'model.eval_metric+={ name: "of_groups" by: "Species" '
+            'num_groups: 4 accuracy { labels: "Species" predictions: "class_ids" } }')))
+        self.assertEqual((len(groups['of_groups']), 'classes' in groups), (4, False))
         test = self.path('iris/iris_test.csv')
         out = self.succeed(*self.iris(
             'predict', 'model', *STRINGS, '--input=' + test, '--keys=classes,class_ids', '--set',

@@ -185,6 +185,64 @@ class InitTablesTest(ProgramTest):
         self.assertIn('"day": the month is taken to come before the day; run.textproto has the format.',
                       ' '.join(done.log))
 
+    def test_what_numbers_lose_is_warned_of(self):
+        rows = [[f'{"$€"[i % 2]}{i * 7 % 50}', f'2024{i * 5 % 12 + 1:02}{i * 7 % 28 + 1:02}',
+                 1700000000 + i * 37 % 101, 'ab'[i % 3 == 0]] for i in range(60)]
+        write(self.path('a.csv'), csv_text([['price', 'day', 'sent', 'y'], *rows]))
+        done = self.succeed('init', 'csv', 'a.csv', '--output=out')
+        self.assertEqual([re.split('[;,]', warning)[0] for warning in done.warnings], [
+            '"price": "$" and "€" are read alike',
+            f'"day": dates such as {max(row[1] for row in rows)} are numbers to the model',
+            f'"sent": integers up to {max(row[2] for row in rows)} are rounded to multiples of 128'], str(done))
+        # As ids and with the dates as people write them there is nothing to lose.
+        write(self.path('b.csv'), csv_text([['day', 'sent', 'y'], *(
+            [f'{day[:4]}-{day[4:6]}-{day[6:]}', sent, y] for _, day, sent, y in rows)]))
+        self.init('csv', 'b.csv', '--ids=sent', output='ids')
+        write(self.path('a.jsonl'), ''.join(f'{{"x":{i % 7},"y":{2 ** 24 + 1 + i * 7 % 60}}}\n' for i in range(60)))
+        done = self.succeed('init', 'jsonl', 'a.jsonl', '--output=json')
+        self.assertIn('label "y": integers up to 16777276 are rounded to multiples of 2', done.warnings[0])
+        # Of integers far apart nothing is lost.
+        write(self.path('c.csv'), csv_text([['x', 'y'], *([i * 4096 + 2 ** 25, 'ab'[i % 3 == 0]] for i in range(60))]))
+        self.init('csv', 'c.csv', output='apart')
+
+    def test_a_class_that_the_model_does_not_know(self):
+        write(self.path('a.csv'), csv_text([['x', 'y'], *([i % 7, 2 * (i % 7 > 3) - 1] for i in range(60))]))
+        self.init('csv', 'a.csv')
+        self.train(steps=10)
+        write(self.path('b.csv'), 'x,y\n1,-1\n2,0\n')
+        done = self.call('evaluate', '--config=out/run.textproto', '--input=b.csv')
+        self.assertEqual((done.code, done.messages), (65, [
+            'tpurun: b.csv:3: label "y" is 0, which is not in the vocabulary of its lookup (known: -1, 1)']))
+
+    def test_elements_of_json_arrays_have_scales_of_their_own(self):
+        draw = random.Random(7)
+        arrays = [[draw.random() * 1e6, draw.random()] for _ in range(100)]
+        text = ''.join(json.dumps({'v': array, 'y': array[1] > 0.5}) + '\n' for array in arrays)
+        write(self.path('a.jsonl'), text)
+        write(self.path('b.jsonl'), text[:text.rindex('{')])
+        self.init('jsonl', 'a.jsonl', '--eval=b.jsonl')
+        scales = re.search(r'feature: "v"\s+mean: \[(.*?)\]\s+stddev: \[(.*?)\]', self.run_text(), re.S)
+        for text, statistic in zip(scales.groups(), (statistics.fmean, statistics.pstdev)):
+            for got, column in zip(map(float, text.split(',')), zip(*arrays), strict=True):
+                self.assertAlmostEqual(got / statistic(column), 1, places=5)
+
+    def test_texts_of_another_encoding(self):
+        rows = [['schön' if i % 2 else 'schän', 'gut' if i % 3 else 'schlecht'] for i in range(60)]
+        text = csv_text([['wort', 'y'], *rows])
+        write(self.path('a.csv'), text.encode('latin-1'))
+        done = self.call('init', 'csv', 'a.csv', '--output=out')
+        self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+        self.assertRegex(done.messages[0], 'a.csv:2: "wort" is not UTF-8: iconv -f ISO-8859-1')
+        write(self.path('a.csv'), text.encode())
+        self.init('csv', 'a.csv')
+
+    def test_a_title_twice_is_warned_of(self):
+        write(self.path('a.csv'), csv_text([['x', 'x', 'y'], *(
+            [i * 7 % 11, i * 5 % 13, 'ab'[i % 3 == 0]] for i in range(60))]))
+        done = self.succeed('init', 'csv', 'a.csv', '--output=out')
+        self.assertEqual(done.warnings, ['The header has "x" twice: columns are found by their place, and '
+                                         'every file must have them in this order.'])
+
     def test_blank_lines_are_no_rows(self):
         draw = random.Random(5)
         rows = [[draw.randrange(50), draw.choice(['u', 'v'])] for _ in range(60)]

@@ -234,6 +234,8 @@ class ReportTest(ProgramTest):
                 (('runs', '--width=100', '--output=x.html'), 2, '--width is for --text'),
                 (('runs', '--text', '--width=10'), 2, '--width: got 10, want 40 to 1000'),
                 (('runs', '--output=-'), 2, '--output: got "-"'),
+                (('runs', '--format=json', '--output=r.json'), 2,
+                 '--output: got "r.json", want the name of an HTML page, such as report.html; --format=json '),
                 (('empty', '--text'), 66, 'no event file (*tfevents*) in empty or below it; name'),
                 (('runs', 'absent', '--text'), 66, 'absent: No such file or directory'),
                 (('iris/run.textproto', '--text'), 66, 'run.textproto: Not a directory'),

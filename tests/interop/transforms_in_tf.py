@@ -866,7 +866,7 @@ def _height_and_width(args):
 def _titles(column):
     """In the header, those of a column's elements."""
     title = column.get('title', column.get('name'))
-    if not column.all('shape'):
+    if _elements(column) == 1:
         return [title]
     digits = re.search('[0-9]*$', title).group()
     return [f'{title.removesuffix(digits)}{int(digits or 0) + i:0{len(digits)}}'
