@@ -17,7 +17,6 @@
 #include "cli/input_flag.h"
 #include "cli/logging.h"
 #include "cli/signals.h"
-#include "cli/version_command.h"
 #include "data/character_vocabulary.h"
 #include "data/input_fn.h"
 #include "data/sources/source_list.h"
@@ -28,7 +27,6 @@
 #include "runtime/base/text.h"
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
-#include "runtime/io/identity.h"
 #include "runtime/ir/machine.h"
 #include "runtime/spec/topology.h"
 
@@ -336,22 +334,6 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .after_checks = [command] { return CheckWarnings(command); }};
 }
 
-namespace {
-
-absl::StatusOr<std::string> ReadProgramIdentity() {
-  ASSIGN_OR_RETURN(const std::string program, ReadFile("/proc/self/exe"));
-  return absl::StrCat(kVersion, ", ", IdentityOf(program));
-}
-
-// What differs between builds of this program.
-absl::StatusOr<std::string> ProgramIdentity() {
-  static const absl::StatusOr<std::string>& identity =
-      *new absl::StatusOr<std::string>(ReadProgramIdentity());
-  return identity;
-}
-
-}  // namespace
-
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& of_verb,
                                     Fabric* fabric) {
   ASSIGN_OR_RETURN(LoadOptions load, command.load_options());
@@ -390,7 +372,6 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   RETURN_IF_ERROR(CheckWarnings(command));
   ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model)));
   if (fabric != nullptr) {
-    ASSIGN_OR_RETURN(composition.options.train.program, ProgramIdentity());
     composition.options.fabric = fabric;
     composition.options.topology.num_processes = fabric->size();
     composition.options.topology.process = fabric->rank();

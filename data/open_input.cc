@@ -265,7 +265,9 @@ class PipelineOpener {
     headers_ = std::move(opened->headers);
     assets_ = std::move(opened->assets);
     num_ids_ = std::move(opened->num_ids);
-    if (args_.mode == ModeKey::kTrain) RETURN_IF_ERROR(Identify(opened->files));
+    // A checkpoint is resumed with the same files; several processes read the same ones.
+    if (args_.mode == ModeKey::kTrain || args_.num_processes > 1)
+      RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
     signature_ = plan_.source_def->describe(plan_.source);
     return absl::OkStatus();

@@ -59,11 +59,12 @@ NonFinite Describe(const Graph& graph, const Node& node, const Literal& literal,
                             : FromBFloat16Bits(literal.values<uint16_t>()[element]);
     return {absl::StrCat(Title(graph, node, features), " is ", NonFiniteText(value), " in row ",
                          RowOf(literal.shape(), replica, element), " of the batch"),
-            true};
+            true, static_cast<int>(replica)};
   }
   const std::string name = node.name.empty() ? absl::StrCat("%", node.id) : node.name;
   const std::string of = node.origins.empty() ? "" : absl::StrCat(" of ", Describe(node.origins));
-  return {absl::StrCat("first in node ", Quote(name), " (", node.op->name, ")", of), false};
+  return {absl::StrCat("first in node ", Quote(name), " (", node.op->name, ")", of), false,
+          static_cast<int>(replica)};
 }
 
 // Describes the results of a node, [replica][result], or returns nullopt if all are finite.

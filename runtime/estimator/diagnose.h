@@ -20,6 +20,7 @@ struct NonFinite {
   // 12 of the batch`. Empty if the value is finite.
   std::string what;
   bool in_input = false;  // true: the batch is the cause, not the weights
+  int replica = 0;        // the first whose value is not finite
 };
 
 // Finds the first node with a NaN or an infinity that reaches `value`, a value of `graph`, through

@@ -46,7 +46,6 @@ struct TrainOptions {
   std::optional<StepRange> profiled;
   std::vector<HParam> hparams;  // hyperparameters for TensorBoard's comparison of trainings
   std::string config_text;      // the effective configuration, for TensorBoard
-  std::string program;          // identifies this program, the same in all processes
   // If a resumed training would fail because its input differs from the input of the checkpoint, it
   // moves the input to the same position, or to its beginning if there is no such position.
   bool allow_changed_input = false;

@@ -164,23 +164,29 @@ absl::Status Evaluator::Check(const EvaluationInput& input, const EvalTarget& su
       "evaluates again and again; want files");
 }
 
-absl::StatusOr<InfeedPtr> Evaluator::OpenInfeed(const EvaluationInput& input,
-                                                const EvalTarget& subject) const {
+absl::StatusOr<Evaluator::Feed> Evaluator::OpenFeed(const EvaluationInput& input,
+                                                    const EvalTarget& subject) const {
   const proto::Evaluate& evaluate = input.evaluate;
   ASSIGN_OR_RETURN(InputSource opened, Open(input, subject));
-  return CreateInfeed(options_, ModeKey::kEval, DumpName(evaluate.name()), 1, opened,
-                      session_.program(),
-                      {.num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
-                       .pad = true,
-                       .ended_message = [](int64_t) { return "the input ended"; },
-                       .classes = ClassesOf(step_->graph)});
+  Feed feed;
+  if (options_.fabric != nullptr)
+    feed.likenesses = LikenessesOf(session_, opened.files, opened.assets);
+  ASSIGN_OR_RETURN(feed.infeed,
+                   CreateInfeed(options_, ModeKey::kEval, DumpName(evaluate.name()), 1, opened,
+                                session_.program(),
+                                {.num_batches = evaluate.has_steps() ? evaluate.steps() : -1,
+                                 .pad = true,
+                                 .ended_message = [](int64_t) { return "the input ended"; },
+                                 .classes = ClassesOf(step_->graph)}));
+  return feed;
 }
 
 absl::StatusOr<Evaluation> Evaluator::Run(const EvaluationInput& input, const EvalTarget& subject) {
   const proto::Evaluate& evaluate = input.evaluate;
-  absl::StatusOr<InfeedPtr> opened = OpenInfeed(input, subject);
+  absl::StatusOr<Feed> opened = OpenFeed(input, subject);
   RETURN_IF_ERROR(FirstErrorOfProcesses(options_.fabric, opened.status()));
-  const InfeedPtr infeed = *std::move(opened);
+  RETURN_IF_ERROR(CheckAlike(options_.fabric, opened->likenesses));
+  const InfeedPtr infeed = std::move(opened->infeed);
   Evaluation result = {.name = evaluate.name(),
                        .global_step = subject.global_step,
                        .checkpoint = subject.checkpoint};

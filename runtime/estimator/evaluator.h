@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -12,6 +13,7 @@
 #include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/eval_step.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/session/infeed.h"
 #include "runtime/session/session.h"
 
@@ -51,8 +53,11 @@ class Evaluator {
  private:
   absl::StatusOr<InputSource> Open(const EvaluationInput& input, const EvalTarget& subject) const;
   // The batches of that input, without the first of them read.
-  absl::StatusOr<InfeedPtr> OpenInfeed(const EvaluationInput& input,
-                                       const EvalTarget& subject) const;
+  struct Feed {
+    InfeedPtr infeed;
+    std::vector<Likeness> likenesses;  // LikenessesOf, if there are several processes
+  };
+  absl::StatusOr<Feed> OpenFeed(const EvaluationInput& input, const EvalTarget& subject) const;
 
   const EstimatorOptions options_;
   Session session_;

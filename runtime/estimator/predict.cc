@@ -104,6 +104,7 @@ struct Prediction {
   PredictStep step;
   std::unique_ptr<Session> session;
   InfeedPtr infeed;
+  std::vector<Likeness> likenesses;  // LikenessesOf, if there are several processes
 };
 
 // A stream, whose rows wait for further ones no longer than max_wait, one process reads. Each of
@@ -137,6 +138,8 @@ absl::StatusOr<Prediction> Prepare(const EstimatorOptions& options,
   if (checkpoint.has_value() && IsChief(options.fabric)) {
     RETURN_IF_ERROR(WarnOfDrift(options, *checkpoint, ModeKey::kPredict));
   }
+  if (options.fabric != nullptr)
+    made.likenesses = LikenessesOf(*made.session, input.files, input.assets);
   ASSIGN_OR_RETURN(
       made.infeed,
       CreateInfeed(options, ModeKey::kPredict, "predict", 1, input, made.session->program(),
@@ -160,7 +163,8 @@ absl::Status Estimator::Predict(
                    ShareCheckpoint(fabric, std::move(found)));
   absl::StatusOr<Prediction> prepared = Prepare(options_, chosen, input_fn, predict);
   RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, prepared.status()));
-  const auto& [step, session, infeed] = *prepared;
+  RETURN_IF_ERROR(CheckAlike(fabric, prepared->likenesses));
+  const auto& [step, session, infeed, likenesses] = *prepared;
   const CoreProgram& program = session->program();
   const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
   int64_t examples = 0;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/step_graph.h"
 #include "runtime/estimator/train_step.h"
@@ -132,6 +133,7 @@ class Feeds {
     return outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Finish();
   }
 
+  const InputSource& input() const { return input_; }
   const std::vector<InputTimes::Stage>& stages() const { return times_->stages(); }
 
  private:
@@ -223,7 +225,10 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   ASSIGN_OR_RETURN(const std::unique_ptr<Feeds> feeds,
                    Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
   RETURN_IF_ERROR(options.after_checks());
-  if (options.fabric != nullptr) RETURN_IF_ERROR(options.fabric->FirstError(absl::OkStatus()));
+  if (options.fabric != nullptr) {
+    const InputSource& input = feeds->input();
+    RETURN_IF_ERROR(CheckAlike(options.fabric, LikenessesOf(session, input.files, input.assets)));
+  }
   const auto start = std::chrono::steady_clock::now();
   ASSIGN_OR_RETURN(const RunResult warm_up, feeds->Run(session, {.iterations = kWarmUpSteps,
                                                                  .fabric = options.fabric,

@@ -12,6 +12,8 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/estimator/diagnose.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/session/outfeed.h"
 
@@ -52,19 +54,11 @@ absl::Status RunSteps(const EstimatorOptions& options, int64_t first, int64_t la
   const RunResult result = program.session.RunLoop({.iterations = last - first,
                                                     .first_step = first,
                                                     .host_call_every_n_steps = last - first,
+                                                    .fabric = options.fabric,
                                                     .interrupt = options.interrupt},
                                                    input.infeed(), outfeed.get());
   if (result.interrupted) return absl::CancelledError("interrupted");
   return result.status;
-}
-
-// Returns the value that the variable has after a step.
-absl::StatusOr<Value> UpdateOf(const Graph& graph, const std::string& variable) {
-  const int index = graph.FindVariable(variable);
-  for (const Update& update : graph.updates()) {
-    if (update.variable == index) return update.value;
-  }
-  return absl::InternalError(absl::StrCat("no step updates ", Quote(variable)));
 }
 
 std::string IndicesText(const Shape& shape, int64_t element) {
@@ -91,17 +85,26 @@ std::string DescribeVariable(const Session& session, const NotFinite& found) {
   return text;
 }
 
-absl::StatusOr<NonFinite> Replay(const EstimatorOptions& options, const ReplayArgs& args,
-                                 TrainProgram& program, TrainInput& input) {
-  ASSIGN_OR_RETURN(const Value value, UpdateOf(program.graph, args.variable));
-  ASSIGN_OR_RETURN(const ReplayStart start, GoBack(options, args.checkpoint, input, program));
+absl::StatusOr<Value> UpdateOf(const Graph& graph, const std::string& variable) {
+  const int index = graph.FindVariable(variable);
+  for (const Update& update : graph.updates()) {
+    if (update.variable == index) return update.value;
+  }
+  return absl::InternalError(absl::StrCat("no step updates ", Quote(variable)));
+}
+
+absl::Status Replay(const EstimatorOptions& options, const ReplayArgs& args, TrainProgram& program,
+                    TrainInput& input) {
+  ReplayStart start;
+  const auto go_back = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(start, GoBack(options, args.checkpoint, input, program));
+    return input.Rewind(program, start.input_position, start.step, args.step);
+  };
+  RETURN_IF_ERROR(FirstErrorOfProcesses(options.fabric, go_back()));
   LOG(INFO) << "Running again from step " << start.step + 1 << " to step " << args.step
-            << ", to find what made the variable " << Quote(args.variable) << " not finite.";
-  RETURN_IF_ERROR(input.Rewind(program, start.input_position, start.step, args.step));
+            << ", to find what made the weights not finite.";
   RETURN_IF_ERROR(RunSteps(options, start.step, args.step - 1, program, input));
-  ASSIGN_OR_RETURN(const std::byte* const entry, input.infeed().ring().Front(options.interrupt));
-  return FindNonFinite(program.graph, program.session.variables(), entry, 0, options.features,
-                       value);
+  return input.infeed().ring().Front(options.interrupt).status();
 }
 
 }  // namespace tpurun

@@ -3,15 +3,15 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/checkpoint/warm_start.h"
 #include "runtime/estimator/estimator.h"
-#include "runtime/estimator/input_files.h"
+#include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/train_evaluations.h"
 #include "runtime/estimator/train_input.h"
@@ -57,8 +57,6 @@ absl::StatusOr<TrainResult> Estimator::TrainAndEvaluate(const TrainAndEvaluateIn
 absl::StatusOr<TrainResult> Estimator::Train(const InputFn& input_fn,
                                              const TrainAndEvaluateInputs* evaluated) {
   TrainPeers peers(options_);
-  RETURN_IF_ERROR(peers.CheckAlike(
-      {{"program", options_.train.program}, {"configuration", options_.config.DebugString()}}));
   absl::StatusOr<TrainStart> found;  // the chief gives it to the others
   if (peers.is_chief()) found = FindTrainStart(options_);
   ASSIGN_OR_RETURN(TrainStart start, peers.ShareStart(std::move(found)));
@@ -92,9 +90,11 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
     return WarnOfOtherAssets(config.warm_start_from(), start.assets);
   };
   RETURN_IF_ERROR(peers.FirstError(open()));
-  RETURN_IF_ERROR(peers.CheckAlike({{"machine", program.session.machine()},
-                                    {"data", absl::StrJoin(IdentitiesOf(input.files()), "\n")},
-                                    {"steps", absl::StrCat(input.final_step())}}));
+  if (options_.fabric != nullptr) {
+    std::vector<Likeness> own = LikenessesOf(program.session, input.files(), input.assets());
+    own.emplace_back("steps", absl::StrCat(input.final_step()));
+    RETURN_IF_ERROR(CheckAlike(options_.fabric, own));
+  }
   const bool skipped = trained || input.already_trained();
   std::unique_ptr<TrainEvaluations> evaluations;
   bool stopped = false;

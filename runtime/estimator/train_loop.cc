@@ -243,14 +243,11 @@ absl::Status TrainLoop::Interrupted() {
 }
 
 absl::Status TrainLoop::LossNotFinite(const RunResult& result) {
-  std::string message = absl::StrCat("NaN or infinity in the loss at step ", done_.step + 1);
-  if (options_.fabric != nullptr) {
-    const int process = result.bad_replica / program_.session.program().num_replicas;
-    absl::StrAppend(&message, " (core ", result.bad_replica, " of process ", process, ")");
-  }
-  const absl::StatusOr<FailedStep> failed =
-      peers_.CollectFailedStep(done_.step, result.bad_replica, program_, input_);
+  std::string message = absl::StrCat("NaN or infinity in the loss at step ", done_.step + 1,
+                                     InProcess(result.bad_replica));
+  const absl::StatusOr<FailedStep> failed = peers_.CollectFailedStep(done_.step, program_, input_);
   bool diverged = false;
+  std::string where;
   if (failed.ok()) {
     const Graph& graph = program_.graph;
     const absl::StatusOr<NonFinite> cause =
@@ -258,33 +255,51 @@ absl::Status TrainLoop::LossNotFinite(const RunResult& result) {
                       options_.features, graph.outputs()[graph.FindOutput(kLossOutput)].value);
     if (cause.ok() && !cause->what.empty()) absl::StrAppend(&message, ": ", cause->what);
     diverged = cause.ok() && !cause->what.empty() && !cause->in_input;
+    where = failed->where[ProcessOf(result.bad_replica)];
   }
-  return NotFinite(failed.ok() ? failed->where : "", std::move(message),
-                   diverged ? "lower the learning rate" : "");
+  return NotFinite(where, std::move(message), diverged ? "lower the learning rate" : "");
 }
 
 absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
   const Session& session = program_.session;
   std::string message = absl::StrCat("NaN or infinity in the weights at step ", done_.step, ": ",
                                      DescribeVariable(session, *result.not_finite));
-  const absl::StatusOr<NonFinite> cause =
-      options_.fabric != nullptr
-          ? absl::UnimplementedError("several processes train, and one alone cannot tell")
-          : Replay(options_,
-                   {.checkpoint = output_.checkpoints().latest(),
-                    .step = done_.step,
-                    .variable = session.program().variables[result.not_finite->variable].name},
-                   program_, input_);
+  const std::string variable = session.program().variables[result.not_finite->variable].name;
+  const auto replayed = [&]() -> absl::StatusOr<std::pair<NonFinite, std::string>> {
+    ASSIGN_OR_RETURN(const Value value, UpdateOf(program_.graph, variable));
+    ASSIGN_OR_RETURN(
+        const FailedStep failed,
+        peers_.ReplayFailedStep({.checkpoint = output_.checkpoints().latest(), .step = done_.step},
+                                program_, input_));
+    ASSIGN_OR_RETURN(const NonFinite cause,
+                     FindNonFinite(program_.graph, failed.variables, failed.batch.data(), 0,
+                                   options_.features, value));
+    return std::pair(cause, failed.where[ProcessOf(cause.replica)]);
+  };
+  const absl::StatusOr<std::pair<NonFinite, std::string>> found = replayed();
   std::string advice = "lower the learning rate";
-  if (!cause.ok()) {
-    absl::StrAppend(&message, "; what made it so is not known: ", cause.status().message());
-  } else if (cause->what.empty()) {
+  if (!found.ok()) {
+    absl::StrAppend(&message, "; what made it so is not known: ", found.status().message());
+    return NotFinite(options_.fabric == nullptr ? input_.WhereIs(done_.step - 1) : "",
+                     std::move(message), advice);
+  }
+  const auto& [cause, where] = *found;
+  if (cause.what.empty()) {
     absl::StrAppend(&message, ", which the reference kernels keep finite");
   } else {
-    absl::StrAppend(&message, ", ", cause->what);
-    advice = cause->in_input ? "" : absl::StrCat(advice, ", or mend the model there");
+    absl::StrAppend(&message, ", ", cause.what, InProcess(cause.replica));
+    advice = cause.in_input ? "" : absl::StrCat(advice, ", or mend the model there");
   }
-  return NotFinite(input_.WhereIs(done_.step - 1), std::move(message), advice);
+  return NotFinite(where, std::move(message), advice);
+}
+
+int TrainLoop::ProcessOf(int replica) const {
+  return replica / program_.session.program().num_replicas;
+}
+
+std::string TrainLoop::InProcess(int replica) const {
+  if (options_.fabric == nullptr) return "";
+  return absl::StrCat(" (core ", replica, " of process ", ProcessOf(replica), ")");
 }
 
 absl::Status TrainLoop::NotFinite(const std::string& where, std::string message,

@@ -68,6 +68,9 @@ class TrainLoop {
   absl::Status Interrupted();
   absl::Status LossNotFinite(const RunResult& result);
   absl::Status VariableNotFinite(const RunResult& result);
+  int ProcessOf(int replica) const;
+  // " (core 9 of process 1)"; empty if there is one process.
+  std::string InProcess(int replica) const;
   // The common end of LossNotFinite and VariableNotFinite: adds to `message` where the batch of the
   // step that begins at global_step `step` ends, the advice (may be empty) and the last good
   // checkpoint.

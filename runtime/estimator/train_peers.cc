@@ -3,14 +3,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <set>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "runtime/base/status.h"
-#include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/estimator/processes.h"
 #include "runtime/estimator/setup.h"
@@ -19,27 +13,6 @@
 
 namespace tpurun {
 namespace {
-
-// The lines of `text` that `other` does not have, the first of them.
-std::string LinesOnlyIn(const std::string& text, const std::string& other) {
-  constexpr size_t kShown = 5;
-  const std::vector<std::string> lines = absl::StrSplit(other, '\n');
-  const std::set<std::string> known(lines.begin(), lines.end());
-  std::vector<std::string> found;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    const absl::string_view stripped = absl::StripAsciiWhitespace(line);
-    if (known.count(std::string(line)) == 0) found.push_back(Quote(std::string(stripped)));
-  }
-  const size_t more = found.size() > kShown ? found.size() - kShown : 0;
-  found.resize(found.size() - more);
-  if (more > 0) found.push_back(absl::StrCat(more, " more"));
-  return found.empty() ? "nothing" : absl::StrJoin(found, ", ");
-}
-
-std::string Difference(const std::string& name, const std::string& chiefs, const std::string& own) {
-  return absl::StrCat(name, ": got ", LinesOnlyIn(own, chiefs), ", the chief has ",
-                      LinesOnlyIn(chiefs, own));
-}
 
 // The copies of all processes, in the order of the replicas.
 absl::StatusOr<StoredVariable> AllCopies(const StoredVariable& own, const ReplicaRange& replicas,
@@ -73,21 +46,6 @@ absl::StatusOr<VariableStore> AllVariables(const VariableStore& own, Fabric& fab
 
 absl::Status TrainPeers::FirstError(const absl::Status& own) {
   return FirstErrorOfProcesses(fabric_, own);
-}
-
-absl::Status TrainPeers::CheckAlike(const std::vector<Likeness>& own) {
-  if (fabric_ == nullptr) return absl::OkStatus();
-  std::vector<std::string> differences;
-  for (const auto& [name, text] : own) {
-    ASSIGN_OR_RETURN(const std::string chiefs, fabric_->BroadcastText(text));
-    if (text != chiefs) differences.push_back(Difference(name, chiefs, text));
-  }
-  return FirstError(
-      differences.empty()
-          ? absl::OkStatus()
-          : absl::InvalidArgumentError(absl::StrCat(
-                "differs from the chief, process 0: ", absl::StrJoin(differences, "; "),
-                "; all processes want the same program, configuration and data")));
 }
 
 absl::StatusOr<TrainStart> TrainPeers::ShareStart(absl::StatusOr<TrainStart> own) {
@@ -143,15 +101,28 @@ absl::StatusOr<TrainedState> TrainPeers::CollectHere(int64_t step, const TrainPr
   return TrainedState{std::move(variables), std::move(of_all)};
 }
 
-absl::StatusOr<FailedStep> TrainPeers::CollectFailedStep(int64_t step, int replica,
-                                                         const TrainProgram& program,
+absl::StatusOr<FailedStep> TrainPeers::CollectFailedStep(int64_t step, const TrainProgram& program,
                                                          TrainInput& input) {
   RETURN_IF_ERROR(Give({.kind = Order::kCollectFailed, .number = step}));
-  return CollectFailedHere(step, replica, program, input);
+  return CollectFailedHere(step, program, input);
 }
 
-absl::StatusOr<FailedStep> TrainPeers::CollectFailedHere(int64_t step, int replica,
-                                                         const TrainProgram& program,
+absl::StatusOr<FailedStep> TrainPeers::ReplayFailedStep(const ReplayArgs& args,
+                                                        TrainProgram& program, TrainInput& input) {
+  RETURN_IF_ERROR(Give({.kind = Order::kReplay, .number = args.step}));
+  return ReplayHere(args, program, input);
+}
+
+absl::StatusOr<FailedStep> TrainPeers::ReplayHere(ReplayArgs args, TrainProgram& program,
+                                                  TrainInput& input) {
+  if (fabric_ != nullptr) {
+    ASSIGN_OR_RETURN(args.checkpoint, fabric_->BroadcastText(args.checkpoint));
+  }
+  RETURN_IF_ERROR(FirstError(Replay(options_, args, program, input)));
+  return CollectFailedHere(args.step - 1, program, input);
+}
+
+absl::StatusOr<FailedStep> TrainPeers::CollectFailedHere(int64_t step, const TrainProgram& program,
                                                          TrainInput& input) {
   const VariableStore& own = program.session.variables();
   const absl::StatusOr<const std::byte*> entry = input.infeed().ring().Front();
@@ -173,12 +144,11 @@ absl::StatusOr<FailedStep> TrainPeers::CollectFailedHere(int64_t step, int repli
   }
   const std::string where = input.WhereIs(step);
   if (fabric_ == nullptr) {
-    failed.where = where;
+    failed.where = {where};
     return failed;
   }
   ASSIGN_OR_RETURN(failed.variables, AllVariables(own, *fabric_));
-  ASSIGN_OR_RETURN(const std::vector<std::string> of_all, fabric_->AllGatherText(where));
-  failed.where = of_all[replica / own.replicas().count];
+  ASSIGN_OR_RETURN(failed.where, fabric_->AllGatherText(where));
   return failed;
 }
 
@@ -219,7 +189,11 @@ absl::StatusOr<bool> TrainPeers::Follow(TrainProgram& program, TrainInput& input
         RETURN_IF_ERROR(CollectHere(order.number, program, input).status());
         break;
       case Order::kCollectFailed:
-        RETURN_IF_ERROR(CollectFailedHere(order.number, 0, program, input).status());
+        RETURN_IF_ERROR(CollectFailedHere(order.number, program, input).status());
+        break;
+      case Order::kReplay:
+        // Where one cannot, the chief says so and ends.
+        (void)ReplayHere({.step = order.number}, program, input);
         break;
       case Order::kRestart:
         return true;

@@ -14,6 +14,7 @@
 #include "runtime/checkpoint/variable_store.h"
 #include "runtime/estimator/estimator.h"
 #include "runtime/estimator/processes.h"
+#include "runtime/estimator/replay.h"
 #include "runtime/estimator/train_input.h"
 #include "runtime/estimator/train_program.h"
 #include "runtime/estimator/train_start.h"
@@ -26,15 +27,13 @@ struct TrainedState {
   std::string input_position;  // of the pipelines of all processes
 };
 
-// What is known of a step whose loss is not finite.
+// What is known of a step whose loss or variables are not finite.
 struct FailedStep {
   std::vector<std::byte> batch;  // LayoutOf(infeed) of all replicas
   VariableStore variables;       // at its start, with the copies of all replicas
-  std::string where;  // the origin of the last row in the process of the failed replica, or empty
+  // Of each process: the origin of the last row of its share, or empty.
+  std::vector<std::string> where;
 };
-
-// A name and a text that must be the same in all processes, such as the configuration.
-using Likeness = std::pair<std::string, std::string>;
 
 // With a single process, which is its own chief, nothing is exchanged. All processes call the
 // functions of a section in the same order. Unavailable: a process is gone or silent.
@@ -51,8 +50,6 @@ class TrainPeers {
 
   // The first error of a process, in each of them. It is the chief that reports it.
   absl::Status FirstError(const absl::Status& own);
-  // InvalidArgument, with each difference, if a process differs from the chief.
-  absl::Status CheckAlike(const std::vector<Likeness>& own);
   // The chief's start. That of the others has its checkpoint, read by themselves, and no directory.
   absl::StatusOr<TrainStart> ShareStart(absl::StatusOr<TrainStart> own);
   // What the chief says.
@@ -64,10 +61,12 @@ class TrainPeers {
   absl::Status BeginRun(int64_t iterations);
   absl::StatusOr<TrainedState> Collect(int64_t step, const TrainProgram& program,
                                        const TrainInput& input);
-  // The same after RunResult::loss_not_finite, with the first replica whose loss is not. Stops the
-  // infeeds.
-  absl::StatusOr<FailedStep> CollectFailedStep(int64_t step, int replica,
-                                               const TrainProgram& program, TrainInput& input);
+  // The same after RunResult::loss_not_finite. Stops the infeeds.
+  absl::StatusOr<FailedStep> CollectFailedStep(int64_t step, const TrainProgram& program,
+                                               TrainInput& input);
+  // The same after RunResult::not_finite, by a Replay in all processes.
+  absl::StatusOr<FailedStep> ReplayFailedStep(const ReplayArgs& args, TrainProgram& program,
+                                              TrainInput& input);
   // Ends Follow: with the status that the training has, or to begin again from its start.
   void End(const absl::Status& status);
   void Restart();
@@ -80,16 +79,18 @@ class TrainPeers {
 
  private:
   struct Order {
-    enum Kind : int64_t { kRun, kCollect, kCollectFailed, kRestart, kEnd };
+    enum Kind : int64_t { kRun, kCollect, kCollectFailed, kReplay, kRestart, kEnd };
     Kind kind = kEnd;
-    int64_t number = 0;  // kRun: iterations; kCollect...: the step; kEnd: the status code
+    // kRun: iterations; kCollect..., kReplay: the step; kEnd: the status code
+    int64_t number = 0;
   };
 
   absl::Status Give(const Order& order);
   absl::StatusOr<TrainedState> CollectHere(int64_t step, const TrainProgram& program,
                                            const TrainInput& input);
-  absl::StatusOr<FailedStep> CollectFailedHere(int64_t step, int replica,
-                                               const TrainProgram& program, TrainInput& input);
+  absl::StatusOr<FailedStep> CollectFailedHere(int64_t step, const TrainProgram& program,
+                                               TrainInput& input);
+  absl::StatusOr<FailedStep> ReplayHere(ReplayArgs args, TrainProgram& program, TrainInput& input);
 
   const EstimatorOptions& options_;
   Fabric* const fabric_;

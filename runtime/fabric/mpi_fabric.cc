@@ -4,12 +4,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <functional>
+#include <iostream>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -48,6 +50,10 @@ constexpr milliseconds kTick(20);
 constexpr milliseconds kLatest(1000);
 // How long a failed process tries to tell the others.
 constexpr milliseconds kLastWords(100);
+
+Clock::duration DurationOf(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
 
 // A thread polls for 50 microseconds, then lets others run between two polls, from 10 milliseconds
 // on it sleeps between them: 0.1 ms, and 1 ms when it has waited for a second. A wait that ends at
@@ -199,8 +205,7 @@ MpiPeers::MpiPeers(const MpiLibrary& mpi, MpiLibrary::Comm comm, int rank, int s
       comm_(comm),
       rank_(rank),
       timeout_seconds_(options.host_timeout),
-      timeout_(std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(options.host_timeout))),
+      timeout_(DurationOf(options.host_timeout)),
       interval_(std::min<Clock::duration>(milliseconds(1000), timeout_ / 4)),
       interrupt_(options.interrupt),
       peers_(size) {
@@ -411,22 +416,49 @@ void MpiPeers::Abort() {
   std::_Exit(kTemporaryFailure);
 }
 
+// Whether a call has returned.
+struct Progress {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+
+  void Done() {
+    const std::lock_guard lock(mutex);
+    done = true;
+    changed.notify_all();
+  }
+  bool WaitFor(Clock::duration most) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, most, [&] { return done; });
+  }
+};
+
 // Calls MPI_Finalize in a thread, and leaves that behind if it takes longer.
 void FinalizeMpi(const MpiLibrary& mpi, Clock::duration most) {
-  struct Progress {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-  };
   const auto progress = std::make_shared<Progress>();
   std::thread([&mpi, progress] {
     mpi.Finalize();
-    const std::lock_guard lock(progress->mutex);
-    progress->done = true;
-    progress->changed.notify_all();
+    progress->Done();
   }).detach();
-  std::unique_lock lock(progress->mutex);
-  progress->changed.wait_for(lock, most, [&] { return progress->done; });
+  progress->WaitFor(most);
+}
+
+// Calls MPI_Init_thread, which waits for all processes of the job. If it takes longer, ends this
+// process, since nothing can end the call; mpirun then ends the others.
+int InitMpi(const MpiLibrary& mpi, double most_seconds, int* level) {
+  Progress progress;
+  std::thread watch([&progress, most_seconds] {
+    if (progress.WaitFor(DurationOf(most_seconds))) return;
+    std::cerr << "tpurun: MPI_Init has waited " << most_seconds
+              << " s for all processes of the job: one has not started, or is another program; "
+                 "--host_timeout=SECONDS waits longer\n"
+              << std::flush;
+    _exit(kTemporaryFailure);
+  });
+  const int code = mpi.Init_thread(nullptr, nullptr, MpiLibrary::kThreadSerialized, level);
+  progress.Done();
+  watch.join();
+  return code;
 }
 
 class MpiFabric final : public Fabric {
@@ -512,14 +544,11 @@ absl::StatusOr<std::unique_ptr<Fabric>> OpenMpiFabric(const MpiFabricOptions& op
   if (initialized) {
     RETURN_IF_ERROR(check(mpi.Query_thread(&level), "MPI_Query_thread"));
   } else {
-    RETURN_IF_ERROR(check(mpi.Init_thread(nullptr, nullptr, MpiLibrary::kThreadSerialized, &level),
-                          "MPI_Init_thread"));
+    RETURN_IF_ERROR(check(InitMpi(mpi, options.host_timeout, &level), "MPI_Init_thread"));
   }
   std::function<void()> finalize = [] {};
   if (!initialized) {
-    const auto most = std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(options.host_timeout));
-    finalize = [&mpi, most] { FinalizeMpi(mpi, most); };
+    finalize = [&mpi, most = DurationOf(options.host_timeout)] { FinalizeMpi(mpi, most); };
   }
   MpiLibrary::Comm comm = nullptr;
   std::string host(kMostHost, '\0');

@@ -43,7 +43,8 @@ int RankByMpi();
 // The number of the job's processes on this machine, or 1 if the launcher does not tell.
 int LocalSizeByMpi();
 
-// Initializes MPI, in all processes of the job; returns when all have called it. Removes from the
+// Initializes MPI, in all processes of the job; returns when all have called it, and ends this
+// process with exit code 75 if they have not within the timeout. Removes from the
 // environment what StartedByMpi reads: a program that this process starts is no process of the job.
 // No other thread may read or change the environment at the same time. The caller's
 // thread and one of the fabric call MPI one at a time (MPI_THREAD_SERIALIZED). Where the caller has

@@ -3,14 +3,21 @@ import itertools
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
 
-from program import (BINARY, MPI_ENVIRONMENT, NORMALIZED_IRIS, ProgramTest, checkpoint_files,
+from program import (BINARY, MPI_ENVIRONMENT, NORMALIZED_IRIS, ProgramTest, checkpoint_files, finished,
                      latest_step, mpirun, read, write)
 
 CORES = ('--set', 'tpu_config.num_shards=16')
+
+
+def predicted(path):
+    """The flags to predict the rows of a file."""
+    return ('--predict_batch_size=16', '--set', f'predict.input={{source {{text_line {{file: "{path}" '
+            'skip_lines: 1}} transform {apply {transformation_func: "parse"}}}')
 
 
 class ProcessesTest(ProgramTest):
@@ -117,9 +124,7 @@ class ProcessesTest(ProgramTest):
         self.train(2, self.iris('train', 'model', '--max_steps=20', '--train_batch_size=64', *CORES))
         rows = read(self.path('iris/iris_test.csv')).decode().splitlines(True)
         write(self.path('rows.csv'), ''.join(rows[:21]))
-        predict = ('--predict_batch_size=16', '--set', 'predict.input={source {text_line {file: "'
-                   f'{self.path("rows.csv")}" skip_lines: 1}}}} transform {{apply '
-                   '{transformation_func: "parse"}}}', *CORES)
+        predict = (*predicted(self.path('rows.csv')), *CORES)
         for flags in ((), ('--set', 'predict.forward_features=["SepalLength"]')):
             arguments = self.iris('predict', 'model', *predict, *flags)
             want = self.succeed(*arguments)
@@ -142,6 +147,68 @@ class ProcessesTest(ProgramTest):
                                       *CORES))
         self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
         self.assertIn('standard input can be read only once, and 2 processes', done.messages[0])
+
+    def test_processes_that_differ_are_refused_with_the_difference(self):
+        self.make_elsewhere()
+        train = ('train', '--train_batch_size=64', '--max_steps=20', *CORES)
+        self.train(1, self.iris(train[0], 'model', *train[1:]))
+        seed = '--set=tf_random_seed=2'
+        self.train(1, ('train', '--config=elsewhere/iris/run.textproto',
+                       '--model_dir=elsewhere/model', *train[1:], seed))
+        # One path, of other files in each folder.
+        os.symlink('/proc/self/cwd', self.path('here'))
+        here = self.path('here/iris')
+        local = lambda verb, model_dir, *flags: (verb, '--config=' + here + '/run.textproto',
+                                                 f'--model_dir={model_dir}', *CORES, *flags)
+        predict = local('predict', self.path('model'), *predicted(f'{here}/iris_test.csv'))
+        vocabulary = local('train', self.path('model_2'), *train[1:], *(flag for transform in (
+            'cast { feature: "Species" dtype: INT64 }',
+            f'lookup {{ feature: "Species" vocabulary_file: "{here}/ids" }}',
+            'cast { feature: "Species" dtype: INT32 }') for flag in (
+                '--set', f'transformation_func.0.transform+={{ {transform} }}')))
+        evaluate = lambda *flags: self.iris('evaluate', 'model', *CORES, *flags)
+        for where, first, second, difference in (
+                ('elsewhere', local('evaluate', self.path('model')), None,
+                 'data .*: got "iris_test.csv: [^"]*", the chief has "iris_test.csv: '),
+                ('elsewhere', predict, None,
+                 'data .*: got "iris_test.csv: [^"]*", the chief has "iris_test.csv: '),
+                ('elsewhere', vocabulary, None, 'contents of vocabularies .*: modified: '
+                 r'train.input.transform\[[0-9]+\].lookup.vocabulary_file: "6 '),
+                ('elsewhere', ('evaluate', '--config=' + self.path('iris/run.textproto'),
+                               '--model_dir=' + self.path('here/model'), *CORES), None,
+                 'weights .*: got "hidden_1/bias: '),
+                ('.', evaluate(), self.iris('train', 'model', *train[1:]),
+                 'command: got "train", the chief has "evaluate"'),
+                ('.', self.iris('train', 'model_2', *train[1:]),
+                 self.iris('train', 'model_2', *train[1:], '--max_steps=30'),
+                 'configuration .*: modified: train.max_steps: 20 -> 30;'),
+                ('.', evaluate(), evaluate('--eval_batch_size=64'),
+                 'configuration .*: modified: eval_batch_size: [0-9]+ -> 64;')):
+            done = self.pair(where, first, second or first)
+            self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+            self.assertRegex(done.messages[0],
+                             'process 1: differs from the chief, process 0: ' + difference)
+        self.assertFalse(os.path.exists(self.path('model_2')))
+
+    def make_elsewhere(self):
+        """A folder as of another machine: the input and a vocabulary with lines in another order."""
+        shutil.copytree(self.path('iris'), self.path('elsewhere/iris'))
+        header, *rows = read(self.path('iris/iris_test.csv')).decode().splitlines(True)
+        write(self.path('elsewhere/iris/iris_test.csv'), header + ''.join(reversed(rows)))
+        write(self.path('iris/ids'), '0\n1\n2\n')
+        write(self.path('elsewhere/iris/ids'), '2\n1\n0\n')
+
+    def pair(self, where, first, second):
+        """A run of two processes with other arguments, the second in a folder of its own."""
+        elsewhere = ('sh', '-c', f'cd {where} && exec "$@"', 'sh')
+        return finished(
+            [*mpirun(1), BINARY, *first, '--worker_threads=1', ':', '-np', '1', *elsewhere, BINARY,
+             *second, '--worker_threads=1'], cwd=self.dir, env=MPI_ENVIRONMENT)
+
+    def test_a_configuration_from_standard_input_is_refused(self):
+        done = self.mpi(2, 'train', '--config=-', '--model_dir=model', *CORES)
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('--config=-: standard input is that of one process', done.messages[0])
 
     def test_new_checkpoints_are_evaluated_as_they_come(self):
         train = lambda step: self.train(1, self.iris(
@@ -192,6 +259,22 @@ class ProcessesTest(ProgramTest):
         self.assertEqual((done.code, len(done.messages)), (1, 1), str(done))
         self.assertRegex(done.messages[0], 'NaN or infinity in the loss at step [0-9]+ '
                          r'\(core [0-9]+ of process 1\): feature "SepalLength" is inf in row')
+
+    def test_weights_that_are_not_finite_are_told_with_process_and_op(self):
+        path = self.path('iris', 'iris_training.csv')
+        lines = read(path).decode('ascii').splitlines()
+        lines[2] = '3e38' + lines[2][lines[2].index(','):]  # record 1, which host 1 reads
+        write(path, '\n'.join(lines) + '\n')
+        want = self.call(*self.iris('train', 'one', '--train_batch_size=64', '--max_steps=50', *CORES))
+        self.assertRegex(want.messages[0], 'NaN or infinity in the weights at step')
+        cause = want.messages[0].split(' (the batch ends with')[0]
+        for size in (2, 4):
+            done = self.mpi(size, *self.iris('train', 'model', '--train_batch_size=64',
+                                             '--max_steps=50', *CORES))
+            self.assertEqual((done.code, len(done.messages)), (1, 1), str(done))
+            self.assertTrue(done.messages[0].startswith(cause + ' (core '), str(done))
+            self.assertRegex(done.messages[0], r'\(core [0-9]+ of process [0-9]\) \(the batch ends '
+                             r'with iris/iris_training.csv:[0-9]+\)')
 
     def test_a_run_whose_processes_are_killed_goes_on(self):
         arguments = lambda model_dir: self.iris(

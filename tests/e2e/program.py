@@ -35,10 +35,12 @@ MESSAGE = 'tpurun: '
 WARNING = 'WARNING: '
 # Far more than any call here takes, but under a sanitizer; only a hang reaches it.
 TIMEOUT_SECONDS = int(os.environ.get('TPURUN_TIMEOUT', '120'))
-# mpirun refuses root without it. Its libraries leak memory at their end.
+# mpirun refuses root without it. Its libraries leak memory at their end, and take locks in more than
+# one order.
 MPI_ENVIRONMENT = {**os.environ, 'OMPI_ALLOW_RUN_AS_ROOT': '1',
                    'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1',
-                   'ASAN_OPTIONS': f'{os.environ.get("ASAN_OPTIONS", "")}:detect_leaks=0'}
+                   'ASAN_OPTIONS': f'{os.environ.get("ASAN_OPTIONS", "")}:detect_leaks=0',
+                   'TSAN_OPTIONS': f'{os.environ.get("TSAN_OPTIONS", "")}:detect_deadlocks=0'}
 
 
 class Call:
