@@ -51,8 +51,10 @@ constexpr milliseconds kLatest(1000);
 // How long a failed process tries to tell the others.
 constexpr milliseconds kLastWords(100);
 
+// At most 30 years: a clock has no number for more.
 Clock::duration DurationOf(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(std::min(seconds, 1e9)));
 }
 
 // A thread polls for 50 microseconds, then lets others run between two polls, from 10 milliseconds
