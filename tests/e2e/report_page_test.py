@@ -66,8 +66,9 @@ class ReportPageTest(PageTest):
         self.open()
         self.assertEqual(self.run_script(
             "return all('figcaption').map((caption) => caption.textContent);"),
-            ['loss', 'accuracy', 'learning_rate', 'examples/sec', 'global_step/sec']
-            + ['eval accuracy over model.layer.hidden_1.dense.units'] + ['iris'] * 2 + [f'{text} width_{width}, step 0' for text in ('run_config', 'variables')
+            ['loss', 'accuracy', 'average_loss', 'learning_rate', 'examples/sec', 'global_step/sec',
+             'eval accuracy over model.layer.hidden_1.dense.units'] + ['iris'] * 2
+            + [f'{text} width_{width}, step 0' for text in ('run_config', 'variables')
                for width in (16, 8)])
         curves = self.run_script('return curves();')
         self.assertEqual(sorted(curve.count('L') for curve in curves), [4, 4, 59, 59])
