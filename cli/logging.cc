@@ -33,8 +33,6 @@ void Count(google::LogSeverity severity) {
 // The number of this process among several that run together.
 int process = 0;
 
-std::string OfProcess() { return process == 0 ? "" : absl::StrCat("process ", process, ": "); }
-
 thread_local int no_log = 0;  // the number of ScopedNoLog
 
 // With --colorlogtostderr, glog's colors on a terminal: yellow warnings, red errors.
@@ -99,6 +97,8 @@ void StartLogging(const char* program, LogFormat format) {
   google::AddLogSink(sink);
   google::InitGoogleLogging(program);
 }
+
+std::string OfProcess() { return process == 0 ? "" : absl::StrCat("process ", process, ": "); }
 
 void LogAsProcess(int rank) {
   process = rank;

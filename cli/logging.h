@@ -22,6 +22,8 @@ void StartLogging(const char* program, LogFormat format);
 // Only errors are logged from now on, and begin with "process 1: ": what the configuration warns of
 // is the same in all processes.
 void LogAsProcess(int rank);
+// After LogAsProcess "process 1: ", before it empty.
+std::string OfProcess();
 // After LogAsProcess: warnings again.
 void LogWarningsOfProcess();
 

@@ -29,7 +29,8 @@ namespace {
 // Prints the error to standard error and returns the exit code.
 int Finish(const absl::Status& status) {
   if (status.ok() || IsClosedPipe(status)) return 0;
-  for (const std::string& line : ErrorLines(status)) std::cerr << "tpurun: " << line << '\n';
+  for (const std::string& line : ErrorLines(status))
+    std::cerr << "tpurun: " << OfProcess() << line << '\n';
   std::cerr.flush();
   return ExitCode(status);
 }
