@@ -126,12 +126,16 @@ class Analysis {
         barrier += seconds;
       }
     }
+    // The waits of recorded steps are in `barrier`, those of the others in `unrecorded`; but where
+    // the worker slept through the end of a recorded step, either has some of the other's.
     const double unrecorded_waits = Seconds(0, args_.run.unrecorded_wait_ticks());
     const double waits = row.infeed_seconds() + row.outfeed_seconds() + row.exchange_seconds();
-    barrier = std::max(0.0, barrier - (waits - unrecorded_waits));
+    const double in_barrier =
+        std::clamp(waits - std::min(unrecorded, unrecorded_waits), 0.0, barrier);
+    barrier -= in_barrier;
     // In the other steps the worker is busy for the same part of the time.
     const double recorded = busy_in_steps + barrier + exchange;
-    const double others = std::max(0.0, unrecorded - unrecorded_waits);
+    const double others = std::max(0.0, unrecorded - (waits - in_barrier));
     const auto in_others = [&](double in_recorded) {
       return recorded > 0 ? others * in_recorded / recorded : 0;
     };

@@ -252,6 +252,30 @@ TEST(AnalyzeTest, UnrecordedStepsAreLikeTheOthers) {
               profile.step_seconds(), 1e-6);
 }
 
+// The workers sleep until the last recorded step has ended: all of their time is that of barriers,
+// and the wait is in a step that is not recorded.
+TEST(AnalyzeTest, WaitsOfWorkersThatSleepCountOnce) {
+  const Ran ran = RunSteps(false);
+  RunProfile run(ran.program, kWorkers, 20, 0, ProfileDetail::kSomeSteps);
+  run.Begin();
+  const int64_t begin = Ticks();
+  run.AddStepTick(0, begin);
+  run.AddStepTick(1, begin + 1000);
+  ASSERT_FALSE(run.records());
+  run.AddWait({.begin = begin + 1000, .end = begin + 1500, .kind = ProfileSpan::Kind::kInfeed});
+  run.AddStepTick(2, begin + 2000);
+  ASSERT_TRUE(run.records());
+  run.AddStepTick(3, begin + 3000);
+  ASSERT_FALSE(run.records());
+  run.End();
+  const proto::Profile profile = Analyze({.program = ran.program, .run = run});
+  EXPECT_NEAR(profile.accounted_share(), 1, 1e-9);
+  for (const proto::WorkerTime& worker : profile.worker()) {
+    EXPECT_NEAR(worker.infeed_seconds(), profile.step_seconds() * 500 / 3000, 1e-12);
+    EXPECT_NEAR(worker.barrier_seconds(), profile.step_seconds() * 2500 / 3000, 1e-12);
+  }
+}
+
 TEST(AnalyzeTest, TimesAddUp) {
   const Ran ran = RunSteps(true);
   proto::MachinePeaks machine;
