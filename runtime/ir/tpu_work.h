@@ -53,6 +53,10 @@ struct TpuStage {
   std::vector<Array> images;
   // So many computations one after the other, of a loop: the figures above are of all of them.
   int64_t iterations = 1;
+  // Of the gradient of a recurrence: the steps of its loop. A product that sums over the rows of
+  // all steps, as the gradient of a kernel does, is part of that loop and adds to the sum in each
+  // step.
+  int64_t summing_steps = 0;
   double extra_bytes = 0;  // moved besides each array once, such as the weights of a loop
 };
 

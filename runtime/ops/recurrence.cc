@@ -472,6 +472,7 @@ TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call) {
   constexpr int64_t kComputationsOfStep = 10;
   TpuStage cell = WholeStage(call, TpuStage::Kind::kAlone);
   cell.iterations = steps * kComputationsOfStep;
+  if (recurrence.is_gradient) cell.summing_steps = steps;
   cell.extra_bytes = static_cast<double>(steps * products);
   return {.stages = {{.kind = TpuStage::Kind::kAlone,
                       .products = {{.count = TpuPasses(call.attrs) * static_cast<double>(steps),

@@ -50,6 +50,7 @@ class Fusion {
   explicit Fusion(const Graph& graph) : graph_(graph) {}
 
   void Flatten();
+  void SumInLoops();
   void FuseWithProducts();
   void FuseIntoUsers();
   void StoreInBFloat16(bool activations);
@@ -59,6 +60,7 @@ class Fusion {
   int AddArray(const Shape& shape, int node);
   int ArrayOf(Value value) const { return arrays_of_[value.node][value.result]; }
   void FlattenNode(const Node& node);
+  int64_t SummingSteps(int array, int64_t rows) const;
   std::vector<int> TemporariesOf(const Node& node, const TpuWork& work);
   bool IsLoop(int stage) const {
     const StageOfNode& of = stages_[stage];
@@ -174,6 +176,39 @@ void Fusion::Flatten() {
     const auto [found, added] = variables_.emplace(variable.name, 0);
     if (added) found->second = AddArray(variable.shape, -1);
     arrays_[ArrayOf(update.value)].updated = found->second;
+  }
+}
+
+// The steps of the loop back over time whose result of `rows` rows the array is, moved perhaps; 0
+// if it is none.
+int64_t Fusion::SummingSteps(int array, int64_t rows) const {
+  while (arrays_[array].writer >= 0) {
+    const StageOfNode& of = stages_[arrays_[array].writer];
+    const int64_t steps = of.stage.summing_steps;
+    if (steps > 0) return arrays_[array].shape.dims[0] * steps == rows ? steps : 0;
+    const bool moves = of.stage.kind == TpuStage::Kind::kAlone && of.stage.products.empty() &&
+                       of.reads.size() == 1 && of.writes.size() == 1;
+    if (!moves) break;
+    array = of.reads[0];
+  }
+  return 0;
+}
+
+// TensorFlow's loops over time add to the gradients of their kernels in each step, in f32.
+void Fusion::SumInLoops() {
+  for (StageOfNode& of : stages_) {
+    if (of.stage.products.size() != 1 || of.writes.size() != 1) continue;
+    TpuProduct& product = of.stage.products[0];
+    for (const int read : of.reads) {
+      const int64_t steps = SummingSteps(read, product.k);
+      if (steps == 0) continue;
+      product.count *= static_cast<double>(steps);
+      product.k /= steps;
+      const double sum =
+          static_cast<double>(arrays_[of.writes[0]].shape.num_elements()) * ByteSize(DType::kF32);
+      of.stage.extra_bytes += 2 * static_cast<double>(steps) * sum;  // read and written
+      break;
+    }
   }
 }
 
@@ -404,6 +439,7 @@ absl::StatusOr<TpuProgram> MakeTpuProgram(const Graph& graph, const TpuProgramOp
   }
   Fusion fusion(program.graph);
   fusion.Flatten();
+  fusion.SumInLoops();
   fusion.FuseWithProducts();
   fusion.FuseIntoUsers();
   fusion.StoreInBFloat16(options.bf16_activations);

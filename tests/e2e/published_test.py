@@ -28,7 +28,13 @@ class Published(NamedTuple):
 
 
 # Milliseconds of a step: of MLPerf's logs (mlcommons/training_results_v0.5, v0.6 and v0.7, Google), the seconds of an
-# epoch divided by its steps. v0.6 and v0.7 have parts of the evaluations in it.
+# epoch divided by its steps. v0.6 and v0.7 have parts of the evaluations in it. Runs of v0.5 that start anew after each
+# evaluation (google/{ssd,gnmt}-tpu*/results/tpu/*/result_*.txt):
+# - SSD: the difference of the first two cycles, of 3,750 and 1,250 steps of 1,024 images (input_batch_size: 128 is that
+#   of a core), divided by 2,500: v2-8 3,262.8 s and 1,294.3 s, v3-8 2,085.2 s and 942.0 s.
+# - GNMT, 3,534,981 sentences an epoch: the mean of two epochs, v2-8 1,154 s, v3-8 736 s, less 52 s for the start. That is
+#   the difference of the first and the second epoch of the runs on v3-32, which start once: 285.0 and 280.0 s, 228.0 and
+#   232.9 s.
 ROWS = [
     Published('ResNet-50', RESNET, 'v2-8', 1024, 228.9, V05),
     Published('ResNet-50', RESNET, 'v3-8', 1024, 137.3, V05),
@@ -44,10 +50,11 @@ ROWS = [
     Published('ResNet-50', RESNET, 'v4-16', 2048, 73.6, V07),
     Published('BERT-large', PUBLISHED.format('bert_large'), 'v3-32', 448, 460.5, V07),
     Published('BERT-large', PUBLISHED.format('bert_large'), 'v4-16', 256, 233.3, V07),
-    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v2-8', 128, 128, V05),
-    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v3-8', 128, 96, V05, 60),
-    Published('GNMT', PUBLISHED.format('gnmt'), 'v2-8', 2048, 581, V05),
-    Published('GNMT', PUBLISHED.format('gnmt'), 'v3-8', 2048, 372, V05, 50),
+    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v2-8', 1024, 787, V05),
+    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v3-8', 1024, 457, V05, 40),
+    Published('GNMT', PUBLISHED.format('gnmt'), 'v2-8', 2048, 639, V05),
+    Published('GNMT', PUBLISHED.format('gnmt'), 'v3-8', 2048, 396, V05),
+    Published('GNMT', PUBLISHED.format('gnmt'), 'v3-32', 4096, 267, V05),
     Published('MNIST 6-12-24-200 (fitted)', PUBLISHED.format('mnist_colab'), 'v2-8', 256, 1.02,
               'tensorflow/tpu, mnist_tpuestimator.ipynb'),
 ]

@@ -226,7 +226,7 @@ TEST(AnalyzeTest, UnrecordedStepsAreLikeTheOthers) {
   run.EndWait(0, 3);
   sleep(3);
   run.EndWait(0, 4);
-  run.AddStepTick(3, Ticks());
+  run.AddStepTick(3, run.spans(0).back().end);
   run.End();
   EXPECT_EQ(run.recorded_steps(), 2);
   std::vector<ProfileSpan::Kind> kinds;
@@ -238,18 +238,29 @@ TEST(AnalyzeTest, UnrecordedStepsAreLikeTheOthers) {
                        ProfileSpan::Kind::kBarrier}));
   const proto::Profile profile = Analyze({.program = ran.program, .run = run});
   ASSERT_EQ(profile.instruction_size(), 2);
-  // 2 of 9 ms, and as much of the 6 ms in which the device did not wait for its infeed.
-  constexpr double kLate = 0.0015;
-  const proto::ProfileRow &longer = profile.instruction(0), &shorter = profile.instruction(1);
-  EXPECT_NEAR(longer.seconds() * 3, 0.004 * 15 / 9, kLate);
-  EXPECT_NEAR(shorter.seconds() * 3, 0.002 * 15 / 9, kLate);
+  const auto seconds = [&](size_t span) {
+    return static_cast<double>(run.spans(0)[span].end - run.spans(0)[span].begin) *
+           run.seconds_per_tick();
+  };
+  const double wait = static_cast<double>(after - before) * run.seconds_per_tick();
+  // Spans 2 to 6 are the recorded step; the device waited for its infeed in a part of the other.
+  double recorded = 0;
+  for (size_t span = 2; span <= 6; ++span) recorded += seconds(span);
+  const double steps_like_it = 1 + (seconds(1) - wait) / recorded;
+  constexpr double kTicks = 1e-7;
+  std::vector<double> instructions = {seconds(3), seconds(4)};
+  std::sort(instructions.rbegin(), instructions.rend());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_NEAR(profile.instruction(i).seconds() * 3, instructions[i] * steps_like_it, kTicks);
   const proto::WorkerTime& worker = profile.worker(0);
-  EXPECT_NEAR(longer.seconds() + shorter.seconds(), worker.busy_seconds(), 1e-9);
+  EXPECT_NEAR(profile.instruction(0).seconds() + profile.instruction(1).seconds(),
+              worker.busy_seconds(), 1e-9);
   EXPECT_NEAR(profile.critical_path_seconds(), worker.busy_seconds(), 1e-9);
-  EXPECT_NEAR(worker.barrier_seconds() * 3, 0.003 * 15 / 9, kLate);
-  EXPECT_NEAR(worker.infeed_seconds() * 3, 0.003, kLate);
+  EXPECT_NEAR(worker.barrier_seconds() * 3, (seconds(2) + seconds(5) + seconds(6)) * steps_like_it,
+              kTicks);
+  EXPECT_NEAR(worker.infeed_seconds() * 3, wait, kTicks);
   EXPECT_NEAR(worker.busy_seconds() + worker.barrier_seconds() + worker.infeed_seconds(),
-              profile.step_seconds(), 1e-6);
+              profile.step_seconds(), kTicks);
 }
 
 // The workers sleep until the last recorded step has ended: all of their time is that of barriers,
