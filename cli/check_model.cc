@@ -21,6 +21,7 @@
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/setup.h"
 #include "runtime/estimator/step_graph.h"
 #include "runtime/io/file.h"
 #include "runtime/tpu/tpu_program_text.h"
@@ -35,7 +36,13 @@ struct Training {
   EstimatorOptions options;
   int64_t batch_size = 0;        // of all devices of the slice
   std::optional<int64_t> steps;  // of the training
+  InputFn input_fn;              // nullptr without an input
 };
+
+// Every device has the whole batch.
+bool IsBroadcast(const proto::RunConfig& run) {
+  return run.tpu_config().per_host_input_for_training() == proto::TPUConfig::BROADCAST;
+}
 
 // Makes the configuration one for a graph of the slice. What only a run needs may be missing.
 void SetForSlice(const Accelerator& accelerator, proto::RunConfig& run, ConfigErrors& errors) {
@@ -47,7 +54,7 @@ void SetForSlice(const Accelerator& accelerator, proto::RunConfig& run, ConfigEr
   if (run.train().length_case() == proto::Train::LENGTH_NOT_SET)
     run.mutable_train()->set_max_steps(1);
   const int64_t batch_size = run.train_batch_size();
-  if (batch_size <= 0 || replicas == devices) return;
+  if (batch_size <= 0 || replicas == devices || IsBroadcast(run)) return;
   const int64_t below = batch_size / devices * devices;
   if (batch_size != below) {
     // TPUEstimator's words for E4.
@@ -102,7 +109,10 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
     const ModeInput input{ModeKey::kTrain, "train.input", &run.train().input()};
     const std::shared_ptr<const InputPlan> plan = ParseInput(
         *input.input, run.transformation_func(), config.locations, input.path, "", errors);
-    if (plan != nullptr) CheckModeInput(config, model.features, input, *plan, errors);
+    if (plan != nullptr) {
+      CheckModeInput(config, model.features, input, *plan, errors);
+      training.input_fn = MakeInputFn(plan);
+    }
   }
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
@@ -117,7 +127,8 @@ bool ComputesInBFloat16(const EstimatorOptions& options) {
 
 absl::StatusOr<CheckedStep> CheckStep(EstimatorOptions options, const Accelerator& accelerator,
                                       int64_t batch_of_core, bool bf16_activations) {
-  options.config.set_train_batch_size(batch_of_core * options.topology.num_replicas());
+  options.config.set_train_batch_size(batch_of_core *
+                                      DeploymentOf(options, ModeKey::kTrain).counted_replicas());
   ASSIGN_OR_RETURN(const StepGraph step,
                    BuildStepGraph(options, ModeKey::kTrain, {.dense_gradients = true}));
   CheckedStep checked{.batch_of_core = batch_of_core};
@@ -138,10 +149,11 @@ absl::StatusOr<std::optional<int64_t>> LargestBatch(const EstimatorOptions& opti
   std::map<int64_t, int64_t> used = {{0, kReservedHbm + step.memory.arguments.padded},
                                      {step.batch_of_core, step.memory.used()}};
   if (used[0] > capacity) return 0;
-  int64_t fitting = 0, too_many = kMostExamplesOfCore + 1;  // all that is known
+  const int64_t most_tried = std::max(kMostExamplesOfCore, step.batch_of_core);
+  int64_t fitting = 0, too_many = most_tried + 1;  // all that is known
   const auto learn = [&](int64_t batch) { (used[batch] <= capacity ? fitting : too_many) = batch; };
   learn(step.batch_of_core);
-  for (int tried = 1; fitting < kMostExamplesOfCore; ++tried) {
+  for (int tried = 1; fitting < most_tried; ++tried) {
     const int64_t unit = too_many > 8 ? 8 : 1;
     const int64_t least = fitting / unit * unit + unit, most = (too_many - 1) / unit * unit;
     if (least > most) break;
@@ -161,7 +173,7 @@ absl::StatusOr<std::optional<int64_t>> LargestBatch(const EstimatorOptions& opti
     used[batch] = other.memory.used();
     learn(batch);
   }
-  if (fitting >= kMostExamplesOfCore) return std::nullopt;
+  if (fitting >= most_tried) return std::nullopt;
   return fitting;
 }
 
@@ -183,7 +195,8 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
   const EstimatorOptions& options = training.options;
   ModelCheck check{.accelerator = accelerator, .batch_size = training.batch_size};
   check.steps = training.steps;
-  const int64_t batch_of_core = training.batch_size / accelerator.devices();
+  check.batch_shares = IsBroadcast(options.config) ? 1 : accelerator.devices();
+  const int64_t batch_of_core = training.batch_size / check.batch_shares;
   const bool in_bf16 = ComputesInBFloat16(options);
   ASSIGN_OR_RETURN(check.step, CheckStep(options, accelerator, batch_of_core, in_bf16));
   check.layers = LayersOf(check.step.program, check.step.forecast, accelerator);
@@ -192,6 +205,9 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
     ASSIGN_OR_RETURN(check.in_bf16, CheckStep(options, accelerator, batch_of_core, true));
   }
   check.slices = OtherSlices(check.step, accelerator);
+  if (command.GetBool("measure_input")) {
+    ASSIGN_OR_RETURN(check.input, MeasureInput(options, training.input_fn));
+  }
   return check;
 }
 
@@ -200,16 +216,14 @@ absl::Status CheckModel(const CommandLine& command) {
   RETURN_IF_ERROR(CheckTraceFlag(command));
   ASSIGN_OR_RETURN(const Accelerator accelerator,
                    ParseAcceleratorType(command.GetString("accelerator_type", "v2-8")));
-  ASSIGN_OR_RETURN(ModelCheck check, CheckTraining(command, accelerator));
-  if (command.GetBool("measure_input")) {
-    ASSIGN_OR_RETURN(check.input, MeasureInput(command));
-  }
-  if (const std::string dir = command.GetString("dump_dir"); !dir.empty()) {
+  ASSIGN_OR_RETURN(const ModelCheck check, CheckTraining(command, accelerator));
+  const absl::Status warned = CheckWarnings(command);
+  if (const std::string dir = command.GetString("dump_dir"); warned.ok() && !dir.empty()) {
     RETURN_IF_ERROR(MakeDirectories(dir));
     RETURN_IF_ERROR(WriteFileAtomically(JoinPath(dir, "tpu.program"),
                                         PrintTpuProgram(check.step.program, check.step.forecast)));
   }
-  if (command.Has("trace")) {
+  if (warned.ok() && command.Has("trace")) {
     TraceEvents events;
     AddForecast(check, 1, events);
     RETURN_IF_ERROR(WriteTraceFile(command, events));
@@ -224,9 +238,9 @@ absl::Status CheckModel(const CommandLine& command) {
         check.largest_batch_of_core.value_or(0) == 0
             ? std::string(", nor does one of a single example")
             : absl::StrCat("; --train_batch_size=",
-                           *check.largest_batch_of_core * accelerator.devices(), " fits")));
+                           *check.largest_batch_of_core * check.batch_shares, " fits")));
   }
-  return CheckWarnings(command);
+  return warned;
 }
 
 }  // namespace tpurun

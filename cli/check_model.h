@@ -29,11 +29,12 @@ struct CheckedStep {
 struct ModelCheck {
   Accelerator accelerator;
   int64_t batch_size = 0;        // of all cores
+  int batch_shares = 1;          // devices among which it is divided; 1 with BROADCAST
   std::optional<int64_t> steps;  // of the training, if it says so
   CheckedStep step;
   std::vector<TpuLayer> layers;
   // The largest multiple of 8 examples of a core that fits, or fewer than 8; 0: not even one.
-  // Without a value: more than kMostExamplesOfCore.
+  // Without a value: kMostExamplesOfCore fit, and the batch that was asked for.
   std::optional<int64_t> largest_batch_of_core;
   // With compute_dtype: BFLOAT16; without a value if the model has it.
   std::optional<CheckedStep> in_bf16;

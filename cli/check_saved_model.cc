@@ -168,6 +168,25 @@ absl::StatusOr<std::vector<Computation>> ComputationsOf(const MetaGraphDef& meta
 // By vertex; those that run have an empty set.
 using Findings = std::map<int, std::set<TpuFinding>>;
 
+// What is computed for dropped nodes alone, such as the text of a Print, is dropped with them.
+absl::Status ForgetInputsOfDropped(const Computation& computation, ModelGraph::Set cut,
+                                   ModelGraph& graph, Findings& findings) {
+  bool any = false;
+  for (const auto& [vertex, of_vertex] : findings) {
+    for (const TpuFinding& finding : of_vertex) {
+      if (finding.verdict != TpuVerdict::kDropped) continue;
+      cut.resize(graph.num_vertices());
+      cut[vertex] = any = true;
+    }
+  }
+  if (!any) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const ModelGraph::Set needed, graph.Reach(computation.roots, cut));
+  std::erase_if(findings, [&](const auto& entry) {
+    return entry.first >= static_cast<int>(needed.size()) || !needed[entry.first];
+  });
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Findings> FindingsOf(const Computation& computation, ModelGraph& graph) {
   ModelGraph::Set fed(graph.num_vertices());
   for (const FedTensor& input : computation.fed) fed[input.vertex] = true;
@@ -180,6 +199,7 @@ absl::StatusOr<Findings> FindingsOf(const Computation& computation, ModelGraph& 
     std::vector<TpuFinding> found = FindingsOfNode(graph, vertex, varying);
     findings[vertex].insert(found.begin(), found.end());
   }
+  RETURN_IF_ERROR(ForgetInputsOfDropped(computation, fed, graph, findings));
   for (const FedTensor& input : computation.fed) {
     const std::vector<TpuFinding> found = FindingsOfInput(graph, input);
     findings[input.vertex].insert(found.begin(), found.end());

@@ -42,8 +42,8 @@ CheckTable SlicesTable(const CheckRows& rows);
 std::vector<std::string> VerdictOf(const ModelCheck& check, const CheckRows& rows);
 // What makes the step faster or lets it fit, besides sizes without padding.
 std::vector<std::string> AdviceOf(const ModelCheck& check, const CheckRows& rows);
-// A sentence, if the training has a number of steps.
-std::optional<std::string> CostSentence(const ModelCheck& check, const CheckRows& rows);
+// Of the training, if it has a number of steps, and of an epoch.
+std::string CostSentence(const ModelCheck& check, const CheckRows& rows);
 
 // Text for people, or with `json` one object a line: of kind check, layer, allocation, padding,
 // slice and assumption.

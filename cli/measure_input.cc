@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/compose.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/setup.h"
@@ -27,11 +26,9 @@ double CpuSeconds() {
 
 }  // namespace
 
-absl::StatusOr<InputRate> MeasureInput(const CommandLine& command) {
-  ASSIGN_OR_RETURN(const Composition composition, Compose(command, {.train = true}));
-  const EstimatorOptions& options = composition.options;
+absl::StatusOr<InputRate> MeasureInput(const EstimatorOptions& options, const InputFn& input_fn) {
   const InputDeployment deployment = DeploymentOf(options, ModeKey::kTrain);
-  ASSIGN_OR_RETURN(InputSource input, CallInputFn(composition.input_fn, deployment,
+  ASSIGN_OR_RETURN(InputSource input, CallInputFn(input_fn, deployment,
                                                   {.mode = ModeKey::kTrain,
                                                    .features = options.features,
                                                    .seed = options.config.tf_random_seed()}));

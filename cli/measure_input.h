@@ -5,7 +5,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "cli/command_line.h"
+#include "runtime/estimator/estimator.h"
+#include "runtime/spec/spec.h"
 
 namespace tpurun {
 
@@ -15,10 +16,10 @@ struct InputRate {
   double cpu_seconds = 0;  // of one example, on all threads together
 };
 
-// Reads batches of train.input for 2 seconds after the first one, or to its end, without training.
-// The errors of `train` for its configuration and its input. DataLoss if there are less than two
-// batches. Cancelled after an interrupt.
-absl::StatusOr<InputRate> MeasureInput(const CommandLine& command);
+// Reads batches of train.input, whose InputFn is `input_fn`, for 2 seconds after the first one, or
+// to its end, without training. The errors of `train` for its input. DataLoss if there are less
+// than two batches. Cancelled after an interrupt.
+absl::StatusOr<InputRate> MeasureInput(const EstimatorOptions& options, const InputFn& input_fn);
 
 }  // namespace tpurun
 

@@ -64,8 +64,7 @@ ReportTable AllocationsOfPage(const CheckRows& rows) {
 
 ReportForecast ForecastOfPage(const ModelCheck& check, const CheckRows& rows) {
   ReportForecast forecast{.verdict = VerdictOf(check, rows), .advice = AdviceOf(check, rows)};
-  if (const auto cost = CostSentence(check, rows); cost.has_value())
-    forecast.verdict.push_back(*cost);
+  forecast.verdict.push_back(CostSentence(check, rows));
   const auto add = [&](const char* title, ReportTable table) {
     if (!table.rows.empty()) forecast.tables.push_back({title, std::move(table)});
   };

@@ -111,7 +111,7 @@ constexpr TensorFlowOps kOps[] = {
     {"AvgPool3D", "layer average_pooling2d, of two dimensions"},
     {"MaxPool3D", "layer max_pooling2d, of two dimensions"},
     {"FusedBatchNorm fused_batch_norm", "layer batch_normalization"},
-    {"LRN local_response_normalization", "layer batch_normalization, layer layer_normalization"},
+    {"LRN local_response_normalization"},
     {"SoftmaxCrossEntropyWithLogits", "op softmax_cross_entropy"},
     {"SparseSoftmaxCrossEntropyWithLogits", "op sparse_softmax_cross_entropy"},
     {"sigmoid_cross_entropy_with_logits", "a loss sigmoid_cross_entropy of the model",
@@ -141,16 +141,18 @@ constexpr TensorFlowOps kOps[] = {
      "ResourceScatterUpdate ResourceStridedSliceAssign VarIsInitializedOp assign assign_add "
      "assign_sub",
      "layers that have variables"},
-    {"ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagrad ResourceApplyAdagradDA "
-     "ResourceApplyAdam ResourceApplyAddSign ResourceApplyCenteredRMSProp ResourceApplyFtrl "
+    {"ResourceApplyAdagrad ResourceApplyAdam ResourceApplyCenteredRMSProp "
      "ResourceApplyGradientDescent ResourceApplyKerasMomentum ResourceApplyMomentum "
-     "ResourceApplyPowerSign ResourceApplyProximalAdagrad ResourceApplyProximalGradientDescent "
      "ResourceApplyRMSProp",
      "an optimizer of the model (tpurun help optimizers)"},
+    {"ResourceApplyAdaMax ResourceApplyAdadelta ResourceApplyAdagradDA ResourceApplyAddSign "
+     "ResourceApplyFtrl ResourceApplyPowerSign ResourceApplyProximalAdagrad "
+     "ResourceApplyProximalGradientDescent"},
     {"ResourceGather RecvTPUEmbeddingActivations SendTPUEmbeddingGradients TPUEmbeddingActivations "
      "embedding_lookup",
      "layer embedding"},
-    {"AllToAll CollectivePermute CrossReplicaSum", "optimizer { cross_shard { reduction: MEAN } }"},
+    {"CrossReplicaSum", "optimizer { cross_shard { reduction: SUM } }"},
+    {"AllToAll CollectivePermute"},
     {"InfeedDequeue InfeedDequeueTuple PlaceholderWithDefault _Arg", "a feature of the model"},
     {"OutfeedEnqueue OutfeedEnqueueTuple _Retval", "a prediction or summary of the model"},
     {"FakeParam XlaHostCompute XlaRecv XlaRecvFromHost XlaSend XlaSendToHost _ArrayToList "

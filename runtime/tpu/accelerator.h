@@ -26,6 +26,7 @@ struct TpuGeneration {
   int link_axes = 2;          // of the mesh of chips
   int most_cores = 0;         // of the largest slice
   int torus_cores = 0;        // slices of so many cores and more have wraparound links
+  int host_threads = 0;       // of the machine that feeds 8 cores; 0: not known
   bool estimated = false;     // published figures are few: what is said of it is an estimate
 
   // Products of bf16 with f32 sums, in floating point operations per second.

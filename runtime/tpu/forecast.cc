@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "runtime/ir/structural.h"
@@ -26,19 +27,53 @@ double CyclesOf(const TpuProduct& product) {
          std::min(Cycles(product.m, product.k, product.n), Cycles(product.n, product.k, product.m));
 }
 
-// Seconds of a sum of `bytes` over all devices. The cores of a chip add through their HBM, unless
-// they are one device; then rings of chips along the sides of the slice, in both directions if it
-// is a torus (chapter Sharding of the scaling book).
-double AllReduceSeconds(double bytes, const Accelerator& accelerator,
+// The chips that a sum combines: those of the slice, or of the largest of the sum's groups.
+struct Mesh {
+  int chips = 1;
+  int sides = 2;           // rows and columns
+  bool torus = false;      // whether its links wrap around
+  bool of_a_chip = false;  // whether devices of one chip are summed
+};
+
+Mesh MeshOfSlice(const Accelerator& accelerator) {
+  return {.chips = accelerator.chips(),
+          .sides = accelerator.rows() + accelerator.columns(),
+          .torus = accelerator.torus(),
+          .of_a_chip = accelerator.devices() > accelerator.chips()};
+}
+
+// `groups` has the group of each replica; without groups all are one.
+Mesh MeshOf(const std::vector<int64_t>& groups, const Accelerator& accelerator) {
+  const int devices_of_chip = accelerator.devices() / accelerator.chips();
+  std::map<int64_t, std::set<size_t>> chips_of;
+  std::map<int64_t, size_t> members;
+  for (size_t replica = 0; replica < groups.size(); ++replica) {
+    chips_of[groups[replica]].insert(replica / devices_of_chip);
+    ++members[groups[replica]];
+  }
+  if (chips_of.size() < 2) return MeshOfSlice(accelerator);
+  Mesh mesh;
+  for (const auto& [group, chips] : chips_of) {
+    mesh.chips = std::max(mesh.chips, static_cast<int>(chips.size()));
+    mesh.of_a_chip = mesh.of_a_chip || members[group] > chips.size();
+  }
+  const Accelerator part{.generation = accelerator.generation, .cores = 2 * mesh.chips};
+  mesh.sides = part.rows() + part.columns();
+  return mesh;
+}
+
+// Seconds of a sum of `bytes`. The cores of a chip add through their HBM, unless they are one
+// device; then rings of chips along the sides of the mesh, in both directions if it is a torus
+// (chapter Sharding of the scaling book).
+double AllReduceSeconds(double bytes, const Mesh& mesh, const TpuGeneration& generation,
                         const TpuAssumptions& assumptions) {
-  const TpuGeneration& generation = *accelerator.generation;
-  const double within = generation.cores > 1 ? 0 : 3 * bytes / (2 * generation.hbm_bandwidth);
-  const double chips = accelerator.chips();
-  const double links = generation.link_axes * (accelerator.torus() ? 2 : 1);
+  const double within = mesh.of_a_chip ? 3 * bytes / (2 * generation.hbm_bandwidth) : 0;
+  if (mesh.chips == 1) return within;
+  const double chips = mesh.chips;
+  const double links = generation.link_axes * (mesh.torus ? 2 : 1);
   const double moved = 2 * bytes * (chips - 1) / chips;
-  const double hops = 2.0 * (accelerator.rows() + accelerator.columns());
   return within + moved / (links * generation.link_bandwidth * assumptions.link_efficiency) +
-         hops * assumptions.hop_seconds;
+         2.0 * mesh.sides * assumptions.hop_seconds;
 }
 
 // A CMEM holds a few arrays that are read soon after they are written.
@@ -55,9 +90,15 @@ double BytesToSum(const TpuProgram& program, const TpuComputation& computation) 
   return bytes;
 }
 
+std::vector<int64_t> GroupsOf(const TpuProgram& program, const TpuComputation& computation) {
+  const Attrs& attrs = program.graph.nodes()[computation.nodes[0]].attrs;
+  return attrs.Has("groups") ? attrs.Ints("groups") : std::vector<int64_t>();
+}
+
 // Gradients are summed together at the end of a step; what a layer sums, such as the moments of a
-// batch normalization, where it is needed.
+// batch normalization, where it is needed, and so are sums over groups.
 bool IsSummedAtTheEnd(const TpuProgram& program, const TpuComputation& computation) {
+  if (!GroupsOf(program, computation).empty()) return false;
   const NodeOrigin::Phase phase = OriginOf(program, computation).phase;
   return computation.collective && phase != NodeOrigin::Phase::kForward &&
          phase != NodeOrigin::Phase::kBackward;
@@ -95,7 +136,9 @@ std::vector<TpuTime> TimesOf(const TpuProgram& program, const Accelerator& accel
     if (computation.collective) {
       // Of those at the end see ForecastStep.
       if (!IsSummedAtTheEnd(program, computation))
-        time.links = AllReduceSeconds(BytesToSum(program, computation), accelerator, assumptions);
+        time.links = AllReduceSeconds(BytesToSum(program, computation),
+                                      MeshOf(GroupsOf(program, computation), accelerator),
+                                      generation, assumptions);
       times.push_back(time);
       continue;
     }
@@ -126,7 +169,8 @@ TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerat
     forecast.matrix_flops += forecast.computations[i].matrix_flops;
   }
   if (forecast.all_reduce_bytes > 0) {
-    forecast.all_reduce = AllReduceSeconds(forecast.all_reduce_bytes, accelerator, assumptions);
+    forecast.all_reduce = AllReduceSeconds(forecast.all_reduce_bytes, MeshOfSlice(accelerator),
+                                           *accelerator.generation, assumptions);
   }
   forecast.compute += forecast.all_reduce;
   for (const InfeedSlot& slot : program.graph.infeed())

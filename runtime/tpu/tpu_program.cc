@@ -60,6 +60,7 @@ class Fusion {
   int AddArray(const Shape& shape, int node);
   int ArrayOf(Value value) const { return arrays_of_[value.node][value.result]; }
   void FlattenNode(const Node& node);
+  void MarkImages();
   int64_t SummingSteps(int array, int64_t rows) const;
   std::vector<int> TemporariesOf(const Node& node, const TpuWork& work);
   bool IsLoop(int stage) const {
@@ -167,9 +168,26 @@ void Fusion::FlattenNode(const Node& node) {
   }
 }
 
+// What is computed element by element of an image, or read so by a convolution, is one too.
+void Fusion::MarkImages() {
+  const auto mark = [&](const StageOfNode& of) {
+    if (of.stage.kind != TpuStage::Kind::kLoop || of.collective) return;
+    for (const int written : of.writes) {
+      for (const int read : of.reads) {
+        if (arrays_[read].shape.dims != arrays_[written].shape.dims) continue;
+        const bool image = arrays_[read].image || arrays_[written].image;
+        arrays_[read].image = arrays_[written].image = image;
+      }
+    }
+  };
+  for (const StageOfNode& of : stages_) mark(of);
+  for (auto of = stages_.rbegin(); of != stages_.rend(); ++of) mark(*of);
+}
+
 void Fusion::Flatten() {
   arrays_of_.resize(graph_.nodes().size());
   for (const Node& node : graph_.nodes()) FlattenNode(node);
+  MarkImages();
   for (const Output& output : graph_.outputs()) arrays_[ArrayOf(output.value)].output = true;
   for (const Update& update : graph_.updates()) {
     const Variable& variable = graph_.variables()[update.variable];

@@ -114,6 +114,28 @@ class CheckTest(ProgramTest):
         self.assertEqual(self.rows(bert, f'--train_batch_size={largest}')[0].code, 0)
         self.assertEqual(self.rows(bert, f'--train_batch_size={largest + 8}')[0].code, 4)
 
+    def test_a_batch_beyond_all_that_is_tried(self):
+        """16,777,216 examples a core fit, 268,435,455 do not."""
+        done, [check, *_] = self.rows(IRIS, '--train_batch_size=2147483640')
+        self.assertEqual(done.code, 4, str(done))
+        self.assertGreater(check['largest_batch_size'], 8 * 16777216)
+        self.assertIn(f'--train_batch_size={check["largest_batch_size"]} fits', done.err)
+
+    def test_broadcast(self):
+        """Each core has the whole batch, which nothing has to divide."""
+        broadcast = ('--set', 'tpu_config.per_host_input_for_training=BROADCAST')
+        done, [whole, *rows] = self.rows(IRIS, *broadcast, '--train_batch_size=100')
+        self.assertEqual(done.code, 0, str(done))
+        self.assertEqual((whole['batch_size'], whole['batch_size_of_core']), (100, 100))
+        self.assertEqual({row['batch_size'] for row in self.kind(rows, 'slice')}, {100})
+        _, [share, *_] = self.rows(IRIS, '--train_batch_size=800')
+        self.assertEqual(share['batch_size_of_core'], 100)
+        self.assertEqual((whole['hbm_bytes'], whole['compute_ms']),
+                         (share['hbm_bytes'], share['compute_ms']))
+        done, [large, *_] = self.rows(IRIS, *broadcast, '--train_batch_size=100',
+                                      '--accelerator_type=v3-1024')
+        self.assertEqual((done.code, large['batch_size_of_core']), (0, 100), str(done))
+
     def test_what_only_a_run_needs(self):
         """No folder, no length, other shards and other workers than the file's."""
         flags = ('--unset', 'model_dir', '--unset', 'train.max_steps', '--set',
@@ -123,7 +145,7 @@ class CheckTest(ProgramTest):
                                        '"task": {"type": "worker", "index": 1}}'})
         self.assertIn('tpu_config.num_shards: 16 is not used, v2-8 has 8 cores',
                       '\n'.join(done.warnings))
-        self.assertNotIn('Cost:', done.out)
+        self.assertIn('Cost: an epoch of 1,000,000 examples takes ', done.out)
 
     def test_bfloat16_helps(self):
         f32 = ('--set', 'model.compute_dtype=FLOAT32')
@@ -140,7 +162,10 @@ class CheckTest(ProgramTest):
         done = self.succeed('check', IRIS, *flags)
         self.assertIn('label "Species" is INT64: a TPU computes it as pairs of 32 bits',
                       '\n'.join(done.warnings))
-        self.assertEqual(self.call('check', IRIS, '--strict', *flags).code, 5)
+        before = tree(self.dir)
+        self.assertEqual(self.call('check', IRIS, '--strict', '--trace=trace.json', '--dump_dir=dump',
+                                   *flags).code, 5)
+        self.assertEqual(tree(self.dir), before)
         self.assertEqual(self.call('check', IRIS, '--strict').code, 0)
 
     def test_the_input_of_this_machine(self):
@@ -151,7 +176,7 @@ class CheckTest(ProgramTest):
             check['input_threads_of_host'],
             check['examples_per_second'] * check['input_cpu_ms_of_example'] / 1e3,
             delta=1e-2 * check['input_threads_of_host'])
-        self.assertIn(' threads like these.', self.succeed('check', IRIS, '--measure_input').out)
+        self.assertIn(' threads like these, of 96 that it has.', self.succeed('check', IRIS, '--measure_input').out)
         os.remove(self.path('iris', 'iris_training.csv'))
         self.assertEqual(self.call('check', IRIS, '--measure_input').code, 66)
         self.assertEqual(self.call('check', IRIS).code, 0)
