@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/cpu.h"
@@ -194,8 +195,8 @@ class Workers final : public Device {
     }
   }
 
-  // Functions with the parameter kProfiles are compiled twice: the one that records what it does in
-  // run_.args.profile, and the one that does not.
+  // Functions with the parameter kProfiles or Recorder are compiled twice: the one that records
+  // what it does in run_.args.profile, and the one that does not.
 
   // One worker's share of a run.
   template <bool kProfiles>
@@ -250,7 +251,8 @@ class Workers final : public Device {
   // begun, unless there are more workers than CPUs. Returns the number of groups.
   template <bool kProfiles>
   int RunGroups(int worker, const SharedWork::Phase& phase) {
-    SpanRecorder<kProfiles> recorder(run_.args.profile, worker);
+    NoRecorder no_recorder(run_.args.profile, worker);
+    std::conditional_t<kProfiles, SpanRecorder, NoRecorder> recorder(run_.args.profile, worker);
     const int owners = spin_ ? num_workers_ : 1;
     int groups = 0;
     for (int i = 0; i < owners; ++i) {
@@ -260,7 +262,11 @@ class Workers final : public Device {
         const ScheduledPhase& scheduled = schedule_.current();
         if (groups == 0)
           recorder.PhaseBegins(phase.number, scheduled.kind == ScheduledPhase::kPeriodic);
-        RunGroup(worker, *scheduled.phase, group, recorder);
+        if (recorder.records()) {
+          RunGroup(worker, *scheduled.phase, group, recorder);
+        } else {
+          RunGroup(worker, *scheduled.phase, group, no_recorder);
+        }
       }
     }
     return groups;
@@ -268,9 +274,8 @@ class Workers final : public Device {
 
   // Interleaves the parts of one group of a phase, usually one part. A worker with a failed part
   // still arrives at every rendezvous.
-  template <bool kProfiles>
-  void RunGroup(int worker, const LoadedPhase& phase, int group,
-                SpanRecorder<kProfiles>& recorder) {
+  template <class Recorder>
+  void RunGroup(int worker, const LoadedPhase& phase, int group, Recorder& recorder) {
     const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
     const int begin = group * side_by_side, end = begin + side_by_side;
     for (int part = begin; part < end; ++part) {

@@ -11,18 +11,7 @@ namespace tpurun {
 
 // Records the spans of a worker in one phase. The end of a span is the begin of the next, so that
 // the clock is read once for each.
-template <bool kProfiles>
 class SpanRecorder {
- public:
-  SpanRecorder(RunProfile*, int) {}
-  void PhaseBegins(uint64_t, bool) {}
-  void WaitBegins() {}
-  void WaitEnds() {}
-  void InstructionEnds(int, int, int) {}
-};
-
-template <>
-class SpanRecorder<true> {
  public:
   SpanRecorder(RunProfile* profile, int worker) : profile_(profile), worker_(worker) {}
 
@@ -33,14 +22,17 @@ class SpanRecorder<true> {
     records_ = true;
     profile_->EndUnrecorded(worker_, number, Ticks());
   }
-  void WaitBegins() { waits_ = records_; }
+  // Whether the phase is recorded. If not, a NoRecorder does.
+  bool records() const { return records_; }
+
+  void WaitBegins() { waits_ = true; }
   void WaitEnds() {
     if (!waits_) return;
     waits_ = false;
     profile_->EndSpan(worker_, ProfileSpan::Kind::kRendezvous);
   }
   void InstructionEnds(int number, int part, int calls) {
-    if (records_) profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part, calls);
+    profile_->EndSpan(worker_, ProfileSpan::Kind::kInstruction, number, part, calls);
   }
 
  private:
@@ -48,6 +40,16 @@ class SpanRecorder<true> {
   const int worker_;
   bool records_ = false;
   bool waits_ = false;
+};
+
+// Of a phase that is not recorded.
+struct NoRecorder {
+  NoRecorder(RunProfile*, int) {}
+  static void PhaseBegins(uint64_t, bool) {}
+  static constexpr bool records() { return false; }
+  static void WaitBegins() {}
+  static void WaitEnds() {}
+  static void InstructionEnds(int, int, int) {}
 };
 
 }  // namespace tpurun
