@@ -18,6 +18,7 @@
 #include "cli/processes.h"
 #include "cli/profile_text.h"
 #include "cli/trace_file.h"
+#include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/processes.h"
@@ -62,10 +63,29 @@ absl::StatusOr<std::optional<ModelCheck>> ForecastForTrace(const CommandLine& co
 }
 
 absl::StatusOr<proto::Profile> ReadProfile(const std::string& path) {
+  if (path.empty())
+    return absl::InvalidArgumentError("--compare: got \"\", want the name of a file");
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   absl::StatusOr<proto::Profile> profile = ParseProfileJson(text);
   if (!profile.ok()) return Annotate(profile.status(), absl::StrCat("--compare: ", path));
   return profile;
+}
+
+// Layers of another model, or of another mode, have the same names by chance.
+absl::Status CheckSameModel(const std::string& path, const proto::Profile& before,
+                            const proto::Profile& now) {
+  if (before.model() != now.model() || before.mode() != now.mode()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--compare: ", path, " is of model ", Quote(before.model()), " and mode ",
+                     Quote(before.mode()), ", this profile of ", Quote(now.model()), " and ",
+                     Quote(now.mode()), "; compare profiles of the same"));
+  }
+  if (before.batch_size() != now.batch_size() || before.num_workers() != now.num_workers()) {
+    LOG(WARNING) << "--compare: " << path << " has batches of " << before.batch_size() << " on "
+                 << before.num_workers() << " workers, this profile of " << now.batch_size()
+                 << " on " << now.num_workers() << ".";
+  }
+  return absl::OkStatus();
 }
 
 void AddSlower(const proto::Profile& before, proto::Profile& profile) {
@@ -101,6 +121,11 @@ absl::Status WriteTrace(const CommandLine& command, const ProfiledSteps& profile
 constexpr double kV2Gflops = 8 * 128 * 128 * 2 * 0.7;
 
 absl::Status QuickTestCommand(const CommandLine& command) {
+  for (const char* flag : {"trace", "steps", "compare", "mode", "checkpoint", "config"}) {
+    if (!command.Has(flag)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--quick_test multiplies matrices of ones and profiles no model: leave out --", flag));
+  }
   ASSIGN_OR_RETURN(const QuickTestResult result,
                    RunQuickTest(static_cast<int>(command.GetInt("worker_threads")),
                                 *KernelChoiceOf(command.GetString("kernels", "fastest")), nullptr));
@@ -147,6 +172,11 @@ absl::Status ProfileCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
   ASSIGN_OR_RETURN(Composition composition,
                    ComposeForProcesses(command, PartsOf(mode), fabric.get()));
+  if (composition.InputOf(mode) == nullptr) {
+    return absl::InvalidArgumentError(
+        "--mode=predict: the predictions of predict { generate { ... } } are steps of one token, "
+        "which profile does not run; --mode=evaluate profiles the same layers");
+  }
   ASSIGN_OR_RETURN(ProfiledSteps profiled,
                    ProfileSteps(composition.options, composition.InputOf(mode),
                                 {.mode = mode,
@@ -154,15 +184,22 @@ absl::Status ProfileCommand(const CommandLine& command) {
                                  .checkpoint = command.GetString("checkpoint"),
                                  .records_every_call = command.Has("trace")}));
   if (!IsChief(fabric.get())) return absl::OkStatus();
-  if (command.Has("compare")) AddSlower(before, profiled.profile);
-  if (command.Has("trace")) RETURN_IF_ERROR(WriteTrace(command, profiled, forecast));
+  const std::string compared = command.GetString("compare");
+  if (!compared.empty()) {
+    RETURN_IF_ERROR(CheckSameModel(compared, before, profiled.profile));
+    AddSlower(before, profiled.profile);
+  }
   if (PrintsJson(command)) {
     ASSIGN_OR_RETURN(const std::string json, ProfileJson(profiled.profile));
-    return WriteOutput(json);
+    RETURN_IF_ERROR(WriteOutput(json));
+  } else {
+    std::ostringstream out;
+    WriteProfile(profiled.profile, out);
+    if (!compared.empty() && profiled.profile.slower_size() == 0)
+      out << "\nNo layer takes over 5 % longer than in " << compared << ".\n";
+    RETURN_IF_ERROR(WriteOutput(out.str()));
   }
-  std::ostringstream out;
-  WriteProfile(profiled.profile, out);
-  return WriteOutput(out.str());
+  return command.Has("trace") ? WriteTrace(command, profiled, forecast) : absl::OkStatus();
 }
 
 }  // namespace tpurun

@@ -92,6 +92,13 @@ std::string KernelText(const ProfileRow& row) {
   return absl::StrCat(row.kernel(), " ", row.library_kernel());
 }
 
+// The first of the layers and phases that an instruction comes from.
+std::string FromText(const ProfileRow& row) {
+  if (row.from().empty()) return "";
+  const int more = row.from_size() - 1;
+  return absl::StrCat(Short(row.from(0)), more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+}
+
 void WriteInstructions(const proto::Profile& profile, RowWriter& rows) {
   std::vector<Json> works, kernels;
   const size_t count = std::min<size_t>(kMostRows, profile.instruction_size());
@@ -101,13 +108,7 @@ void WriteInstructions(const proto::Profile& profile, RowWriter& rows) {
     cell.update(WorkCells(row));
     works.push_back(std::move(cell));
     kernels.push_back(
-        {{"#", i + 1},
-         {"op", row.op()},
-         {"kernel", KernelText(row)},
-         {"from",
-          absl::StrJoin(row.from().begin(), row.from().begin() + std::min(2, row.from_size()),
-                        " ") +
-              (row.from_size() > 2 ? absl::StrCat(" and ", row.from_size() - 2, " more") : "")}});
+        {{"#", i + 1}, {"op", row.op()}, {"kernel", KernelText(row)}, {"from", FromText(row)}});
   }
   rows.Title(absl::StrCat("\nInstructions",
                           count < static_cast<size_t>(profile.instruction_size())
@@ -214,6 +215,8 @@ void WriteMemory(const proto::Profile& profile, RowWriter& rows) {
                      {"memory", BytesText(layer.bytes())}});
   }
   rows.Table({{"layer"}, {"phase"}, {"memory", true}}, cells);
+  if (const size_t more = memory.at_peak_size() - cells.size(); more > 0)
+    rows.Title(absl::StrCat("(", more, " more: --format=json)"));
 }
 
 void WriteSlower(const proto::Profile& profile, RowWriter& rows) {

@@ -3,12 +3,17 @@
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
+#include "runtime/io/output_file.h"
 
 namespace tpurun {
 
 absl::Status CheckTraceFlag(const CommandLine& command) {
-  if (!command.Has("trace") || !command.GetString("trace").empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("--trace: got \"\", want the name of a file");
+  if (!command.Has("trace")) return absl::OkStatus();
+  const std::string path = command.GetString("trace");
+  if (path.empty()) return absl::InvalidArgumentError("--trace: got \"\", want the name of a file");
+  // Before what takes long.
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, {}));
+  return OutputFile::Create(file).status();
 }
 
 absl::Status WriteTraceFile(const CommandLine& command, TraceEvents& events) {

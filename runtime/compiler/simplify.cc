@@ -52,12 +52,17 @@ absl::StatusOr<Value> Simplest(Graph& graph, Node node, bool* changed) {
     if (replacement.same.valid()) return replacement.same;
     Replacement::NewNode last = std::move(replacement.nodes.back());
     replacement.nodes.pop_back();
+    const auto origins = [&](const Replacement::NewNode& added) {
+      return added.origins_of < 0 ? node.origins : graph.nodes()[added.origins_of].origins;
+    };
     for (Replacement::NewNode& added : replacement.nodes) {
+      const Origins of_added = origins(added);
       RETURN_IF_ERROR(graph
                           .AddNode(*added.op, std::move(added.inputs), std::move(added.attrs),
-                                   node.name, node.origins)
+                                   node.name, of_added)
                           .status());
     }
+    node.origins = origins(last);
     node.op = last.op;
     node.inputs = std::move(last.inputs);
     node.attrs = std::move(last.attrs);

@@ -125,11 +125,11 @@ class Workers final : public Device {
     constexpr double kSeconds = 0.005;
     TPURUN_DCHECK(running_ == 0);
     const LoadedInstruction& loaded = program.Find(instruction);
-    const int parts = loaded.replicas_per_call;
-    for (int part = 0; part < parts; ++part) {
-      bases_[part].of = run_.bases;
-      bases_[part].of[static_cast<size_t>(Base::kWorker)] =
-          program.worker(0, std::min(part, program.InterleavedParts(parts) - 1));
+    const int replicas = loaded.replicas_per_call, first = loaded.first_part;
+    for (int i = 0; i < replicas; ++i) {
+      bases_[first + i].of = run_.bases;
+      bases_[first + i].of[static_cast<size_t>(Base::kWorker)] =
+          program.worker(0, std::min(i, program.InterleavedParts(replicas) - 1));
     }
     const ScopedFlushDenormals flush;
     const TickMark begin = TickMark::Now();
@@ -139,7 +139,7 @@ class Workers final : public Device {
                        std::chrono::duration<double>(end.time - begin.time).count() < kSeconds;
          ++call) {
       const int64_t start = Ticks();
-      RETURN_IF_ERROR(RunInstruction(loaded, 0, 0));
+      RETURN_IF_ERROR(RunInstruction(loaded, 0, first));
       best = std::min(best, Ticks() - start);
       end = TickMark::Now();
     }

@@ -95,10 +95,6 @@ absl::StatusOr<PredictStep> BuildStep(const EstimatorOptions& options, bool has_
   return PredictStep{std::move(graph), std::move(class_names)};
 }
 
-bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& features) {
-  return input.features.size() == features.size();
-}
-
 // What is ready before the first batch is predicted.
 struct Prediction {
   PredictStep step;

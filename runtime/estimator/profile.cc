@@ -71,13 +71,11 @@ class ReopenedInput : public BatchSource {
   Open open_;
 };
 
-// One opened input with its queues.
+// One opened input and, from Start on, its queues.
 class Feeds {
  public:
   static absl::StatusOr<std::unique_ptr<Feeds>> Open(const EstimatorOptions& options,
-                                                     const InputFn& input_fn, ModeKey mode,
-                                                     const Graph& graph,
-                                                     const CoreProgram& program) {
+                                                     const InputFn& input_fn, ModeKey mode) {
     std::unique_ptr<Feeds> feeds(new Feeds);
     const ReopenedInput::Open open = [input_fn, deployment = DeploymentOf(options, mode),
                                       args = InputFnArgs{.mode = mode,
@@ -91,19 +89,23 @@ class Feeds {
       feeds->input_.batches =
           std::make_unique<ReopenedInput>(std::move(feeds->input_.batches), open);
     }
+    return feeds;
+  }
+
+  absl::Status Start(const EstimatorOptions& options, ModeKey mode, const Graph& graph,
+                     const CoreProgram& program) {
     const bool pads = mode != ModeKey::kTrain;
-    ASSIGN_OR_RETURN(feeds->infeed_,
-                     CreateInfeed(options, mode, "profile", 1, feeds->input_, program,
-                                  {.pad = pads,
-                                   .ended_message =
-                                       [](int64_t batches) {
-                                         return absl::StrCat("the input ended after ", batches,
-                                                             " batches");
-                                       },
-                                   .classes = ClassesOf(graph)}));
+    ASSIGN_OR_RETURN(infeed_, CreateInfeed(options, mode, "profile", 1, input_, program,
+                                           {.pad = pads,
+                                            .ended_message =
+                                                [](int64_t batches) {
+                                                  return absl::StrCat("the input ended after ",
+                                                                      batches, " batches");
+                                                },
+                                            .classes = ClassesOf(graph)}));
     if (!program.outfeed.empty()) {
-      Infeed* const infeed = feeds->infeed_.get();
-      feeds->outfeed_ = std::make_unique<Outfeed>(
+      Infeed* const infeed = infeed_.get();
+      outfeed_ = std::make_unique<Outfeed>(
           program, [=, trace = options.host_trace](int64_t index, const std::byte*) {
             const HostTrace::Scope scope(trace.get(), HostTrace::Lane::kOutfeed, "outputs of step",
                                          index);
@@ -114,8 +116,8 @@ class Feeds {
             return absl::OkStatus();
           });
     }
-    feeds->infeed_->Start();
-    return feeds;
+    infeed_->Start();
+    return absl::OkStatus();
   }
 
   // Runs steps. Fewer if the input ends before.
@@ -216,14 +218,17 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   options.host_trace = std::make_shared<HostTrace>();
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> checkpoint,
                    ChooseCheckpoint(args.mode, options.config.model_dir(), args.checkpoint));
-  ASSIGN_OR_RETURN(const StepGraph step, BuildStepGraph(of_run, args.mode));
+  ASSIGN_OR_RETURN(StepGraph step, BuildStepGraph(of_run, args.mode));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Feeds> feeds, Feeds::Open(options, input_fn, args.mode));
+  if (args.mode == ModeKey::kPredict && FeedsLabels(feeds->input(), options.features)) {
+    ASSIGN_OR_RETURN(step, BuildStepGraph(of_run, args.mode, {}, true));
+  }
   Session session(options.num_workers, options.topology);
   CompileOptions compile = MakeCompileOptions(options);
   if (trains) compile.loss_output = kLossOutput;
   RETURN_IF_ERROR(session.Load(step.graph, compile));
   RETURN_IF_ERROR(SetVariables(options, checkpoint, trains, step.model_variables, session));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Feeds> feeds,
-                   Feeds::Open(options, input_fn, args.mode, step.graph, session.program()));
+  RETURN_IF_ERROR(feeds->Start(options, args.mode, step.graph, session.program()));
   RETURN_IF_ERROR(options.after_checks());
   if (options.fabric != nullptr) {
     const InputSource& input = feeds->input();

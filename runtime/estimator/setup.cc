@@ -127,6 +127,10 @@ InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode) {
                      BatchSizeOf(options.config, mode));
 }
 
+bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& features) {
+  return input.features.size() == features.size();
+}
+
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
                                           SequenceStep sequence_step) {

@@ -28,6 +28,8 @@ absl::Status CheckWritable(const std::string& dir);
 
 // How the input of a mode is distributed to the cores.
 InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode);
+// Whether an input of predict gives the labels too, which a model may read.
+bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& features);
 
 // Calls the ModelFn. InvalidArgument if the batch cannot be divided equally among the cores.
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,

@@ -32,10 +32,10 @@ absl::StatusOr<Graph> GraphOfStep(const EstimatorOptions& options, EstimatorSpec
 }  // namespace
 
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey mode,
-                                         const TrainStepOptions& train) {
+                                         const TrainStepOptions& train, bool predicts_labelled) {
   const EstimatorOptions options = mode == ModeKey::kEval ? OptionsOfEvaluation(of_run) : of_run;
   ASSIGN_OR_RETURN(EstimatorSpec spec, CallModelFn(options, mode, BatchSizeOf(options.config, mode),
-                                                   mode != ModeKey::kPredict));
+                                                   mode != ModeKey::kPredict || predicts_labelled));
   StepGraph step;
   step.layers = spec.layers;
   step.model_variables = spec.graph.variables();

@@ -20,9 +20,10 @@ struct StepGraph {
 };
 
 // The errors that train, evaluate and predict report before they open a file. `train` is for
-// TRAIN only.
+// TRAIN only, `predicts_labelled` for PREDICT: whether the input gives labels too.
 absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& options, ModeKey mode,
-                                         const TrainStepOptions& train = {});
+                                         const TrainStepOptions& train = {},
+                                         bool predicts_labelled = false);
 
 }  // namespace tpurun
 

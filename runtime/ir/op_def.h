@@ -213,6 +213,9 @@ struct Replacement {
     const OpDef* op = nullptr;
     std::vector<Value> inputs;
     Attrs attrs;
+    // The node of the graph that computed this before: the new one has its origins. -1: the node
+    // that is replaced.
+    int origins_of = -1;
   };
   Value same;  // an existing value; if it is invalid, `nodes` is used
   // Nodes to append to the graph. The first gets the id nodes().size(). They may read each other.

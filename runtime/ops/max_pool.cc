@@ -237,7 +237,7 @@ Replacement SimplifyMaxPool(const Graph& graph, const Node& node) {
   const Node& relu = graph.node(node.inputs[0]);
   if (relu.op != &ReluOp()) return {};
   const Value largest{static_cast<int>(graph.nodes().size()), 0};
-  return {.nodes = {{node.op, relu.inputs, node.attrs}, {&ReluOp(), {largest}, {}}}};
+  return {.nodes = {{node.op, relu.inputs, node.attrs}, {&ReluOp(), {largest}, {}, relu.id}}};
 }
 
 const OpDef& MaxPoolOp() {
@@ -309,10 +309,10 @@ Replacement ReluGradOfPooled(const Graph& graph, const Node& node) {
   const auto added = [first = static_cast<int>(graph.nodes().size())](int i, int result = 0) {
     return Value{first + i, result};
   };
-  return {.nodes = {{pool.op, y.inputs, pool.attrs},
-                    {&ReluOp(), {added(0)}, {}},
+  return {.nodes = {{pool.op, y.inputs, pool.attrs, pool.id},
+                    {&ReluOp(), {added(0)}, {}, y.id},
                     {node.op, {dy.inputs[0], added(1)}, {}},
-                    {dy.op, {added(2), added(0, 1)}, dy.attrs}}};
+                    {dy.op, {added(2), added(0, 1)}, dy.attrs, dy.id}}};
 }
 
 std::vector<const OpDef*> MaxPoolOps() { return {&MaxPoolOp(), &MaxPoolGradOp()}; }

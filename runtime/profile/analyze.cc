@@ -318,12 +318,11 @@ class Analysis {
   }
 
   void AddInput() {
-    double seconds = 0, longest = 0;
-    int64_t rows = 0;
+    // More rows have left the first stages than the last: those that fill shuffles and caches.
+    double of_row = 0, longest = 0;
     for (const InputTimes::Stage& stage : args_.input) {
-      seconds += stage.seconds;
+      if (stage.rows > 0) of_row += stage.seconds / static_cast<double>(stage.rows);
       longest = std::max(longest, stage.seconds);
-      rows = stage.rows;  // of the last stage
     }
     for (const InputTimes::Stage& stage : args_.input) {
       proto::InputStage& row = *profile_.add_input();
@@ -334,7 +333,7 @@ class Analysis {
         row.set_rows_per_second(static_cast<double>(stage.rows) / stage.seconds);
       row.set_limit(stage.seconds == longest && longest > 0);
     }
-    if (seconds > 0) profile_.set_input_rows_per_second(static_cast<double>(rows) / seconds);
+    if (of_row > 0) profile_.set_input_rows_per_second(1 / of_row);
   }
 
   const AnalyzeArgs& args_;

@@ -96,8 +96,14 @@ proto::ProfileMemory MemoryAtPeak(const CoreProgram& program, int num_workers) {
   for (const LiveValue& value : values) {
     if (value.first > peak || value.last < peak) continue;
     const Origins& origins = value.writer->origins;
-    for (const NodeOrigin& origin : origins)
-      by_layer[origin] += value.bytes / static_cast<int64_t>(origins.size());
+    if (origins.empty()) by_layer[{}] += value.bytes;
+    // Equal shares, but for the bytes that are left.
+    int64_t rest = value.bytes, sharers = std::ssize(origins);
+    for (const NodeOrigin& origin : origins) {
+      const int64_t share = rest / sharers--;
+      by_layer[origin] += share;
+      rest -= share;
+    }
   }
   std::vector<std::pair<int64_t, NodeOrigin>> sorted;
   for (const auto& [origin, bytes] : by_layer) sorted.emplace_back(bytes, origin);

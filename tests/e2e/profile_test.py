@@ -32,6 +32,8 @@ class ProfileTest(ProgramTest):
             self.assertAlmostEqual(sum(row['seconds'] for row in profile[rows]) / busy, 1, delta=1e-6)
         for row in profile['instruction']:
             self.assertTrue(row['from'], row['name'])
+        memory = profile['memory']
+        self.assertEqual(sum(row['bytes'] for row in memory['at_peak']), memory['peak_bytes'])
 
     def test_modes(self):
         before = tree(self.path('iris'))
@@ -99,6 +101,12 @@ class ProfileTest(ProgramTest):
         self.assertEqual({(row['name'], row['phase']) for row in slower},
                          {(row['name'], row['phase']) for row in profile['layer']})
 
+        for row in profile['layer']:
+            row['seconds'] *= 1e6
+        write(self.path('slow.json'), json.dumps(profile))
+        self.assertIn('No layer takes over 5 % longer than in slow.json.', self.succeed(
+            'profile', '--config=iris/run.textproto', '--steps=10', '--compare=slow.json').out)
+
     def test_mistakes(self):
         config = '--config=iris/run.textproto'
         write(self.path('other.json'), '{}')
@@ -115,6 +123,31 @@ class ProfileTest(ProgramTest):
             self.fail_with(2, f'--profile_steps: got "{steps}", want A-B',
                            *self.iris('train', 'model', f'--profile_steps={steps}'))
         self.assertFalse(os.path.exists(self.path('model')))
+        before = self.path('before.json')
+        for name, value in (('model', 'another'), ('mode', 'evaluate')):
+            write(before, json.dumps({**self.profile('--steps=3'), name: value}))
+            self.fail_with(2, f'"{value}"', 'profile', config, '--steps=3', f'--compare={before}')
+        self.fail_with(74, 'no/', 'profile', config, '--trace=no/trace.json')
+        for flag in ('--steps=3', '--trace=trace.json', '--mode=train', '--checkpoint=x', config,
+                     f'--compare={before}'):
+            self.fail_with(2, '--quick_test multiplies matrices of ones and profiles no model: leave '
+                           f'out {flag.partition("=")[0]}', 'profile', '--quick_test', flag)
+
+    def test_without_cores(self):
+        """Products whose parts follow each other in a phase, as those of one replica do."""
+        for workers in (1, 2):
+            profile = self.profile('--steps=3', '--use_tpu=false', f'--worker_threads={workers}')
+            self.assertTrue(any(row['kernel_roof'] > 0 for row in profile['instruction']))
+
+    def test_predictions(self):
+        """Of an input that gives labels too, and of none: text is generated token by token."""
+        labelled = ('--set', 'predict.input={ source { text_line { file: "iris/iris_test.csv" skip_lines: 1'
+                    ' } } transform { apply { transformation_func: "parse" } } }')
+        self.check(self.profile('--mode=predict', '--steps=5', *labelled), 5)
+        config = os.path.abspath('models/zoo/char_transformer/run.textproto')
+        self.fail_with(2, '--mode=predict: the predictions of predict { generate { ... } } are steps '
+                       'of one token', 'profile', f'--config={config}', '--mode=predict',
+                       '--predict_batch_size=8', '--model_dir=model')
 
     def test_quick_test(self):
         result = self.result(self.succeed('profile', '--quick_test', '--format=json'))
