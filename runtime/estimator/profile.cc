@@ -1,8 +1,10 @@
 #include "runtime/estimator/profile.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -106,12 +108,13 @@ class Feeds {
     if (!program.outfeed.empty()) {
       Infeed* const infeed = infeed_.get();
       outfeed_ = std::make_unique<Outfeed>(
-          program, [=, trace = options.host_trace](int64_t index, const std::byte*) {
+          program, [=, this, trace = options.host_trace](int64_t index, const std::byte*) {
             const HostTrace::Scope scope(trace.get(), HostTrace::Lane::kOutfeed, "outputs of step",
                                          index);
             if (pads) {
               infeed->TakeForwarded();
-              infeed->TakeRows();
+              const int64_t rows = infeed->TakeRows();
+              if (outputs_++ >= counted_from_.load()) rows_ += rows;
             }
             return absl::OkStatus();
           });
@@ -135,6 +138,10 @@ class Feeds {
     return outfeed_ == nullptr ? absl::OkStatus() : outfeed_->Finish();
   }
 
+  // Counts the rows of the steps from now on, of which `steps` have run.
+  void CountRows(int64_t steps) { counted_from_.store(steps); }
+  // Those rows, after Finish; 0 in a training, whose batches are full.
+  int64_t rows() const { return rows_; }
   const InputSource& input() const { return input_; }
   const std::vector<InputTimes::Stage>& stages() const { return times_->stages(); }
 
@@ -143,6 +150,8 @@ class Feeds {
 
   const std::shared_ptr<InputTimes> times_ = std::make_shared<InputTimes>();
   InputSource input_;
+  std::atomic<int64_t> counted_from_ = std::numeric_limits<int64_t>::max();
+  int64_t outputs_ = 0, rows_ = 0;  // of the thread of the outfeed
   InfeedPtr infeed_;
   std::unique_ptr<Outfeed> outfeed_;
 };
@@ -245,6 +254,7 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
       session.program(), session.num_workers(), steps, 0,
       args.records_every_call ? ProfileDetail::kEveryStep : ProfileDetail::kSomeSteps);
   LOG(INFO) << "Profiling " << steps << " steps.";
+  feeds->CountRows(warm_up.steps);
   ASSIGN_OR_RETURN(const RunResult result, feeds->Run(session, {.iterations = steps,
                                                                 .first_step = warm_up.steps,
                                                                 .fabric = options.fabric,
@@ -266,6 +276,7 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
                               .machine = std::move(peaks),
                               .alone = std::move(alone),
                               .batch_size = BatchSizeOf(options.config, args.mode),
+                              .examples = options.fabric == nullptr ? feeds->rows() : 0,
                               .input = feeds->stages()});
   profiled.profile.set_mode(VerbOf(args.mode));
   if (options.fabric != nullptr)

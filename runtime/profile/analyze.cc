@@ -47,7 +47,8 @@ class Analysis {
     profile_.set_step_seconds(wall / static_cast<double>(steps));
     profile_.set_step_seconds_median(MedianStep());
     if (wall > 0) {
-      profile_.set_examples_per_second(static_cast<double>(args_.batch_size * steps) / wall);
+      const int64_t examples = args_.examples > 0 ? args_.examples : args_.batch_size * steps;
+      profile_.set_examples_per_second(static_cast<double>(examples) / wall);
     }
     *profile_.mutable_machine() = args_.machine;
     times_.instructions.resize(instructions_.size());

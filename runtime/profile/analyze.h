@@ -18,6 +18,7 @@ struct AnalyzeArgs {
   // [instruction]: seconds that its first call takes alone; 0: not measured.
   std::vector<double> alone = {};
   int64_t batch_size = 0;
+  int64_t examples = 0;  // of all steps, without padding; 0: full batches
   std::vector<InputTimes::Stage> input = {};
 };
 

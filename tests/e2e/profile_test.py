@@ -139,6 +139,13 @@ class ProfileTest(ProgramTest):
             profile = self.profile('--steps=3', '--use_tpu=false', f'--worker_threads={workers}')
             self.assertTrue(any(row['kernel_roof'] > 0 for row in profile['instruction']))
 
+    def test_padding_is_no_example(self):
+        """The three rows of predict and the thirty of evaluate are in batches of 8 and 32."""
+        for mode, rows in (('predict', 3), ('evaluate', 30)):
+            profile = self.profile(f'--mode={mode}', '--steps=20')
+            self.assertAlmostEqual(profile['examples_per_second'] * profile['step_seconds'] / rows, 1,
+                                   delta=1e-6)
+
     def test_predictions(self):
         """Of an input that gives labels too, and of none: text is generated token by token."""
         labelled = ('--set', 'predict.input={ source { text_line { file: "iris/iris_test.csv" skip_lines: 1'
