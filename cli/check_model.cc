@@ -85,6 +85,25 @@ std::vector<std::string> WarningsOfTypes(const LoadedConfig& config) {
   return warnings;
 }
 
+// E4 of what is not the training: the slice would refuse its batches.
+void WarnOfBatches(const LoadedConfig& config, const Accelerator& accelerator,
+                   std::vector<std::string>& warnings) {
+  const proto::RunConfig& run = config.run;
+  const auto check = [&](const char* field, const char* verb, bool given, int64_t batch_size) {
+    const int64_t devices = accelerator.devices();
+    if (!given || batch_size % devices == 0 || IsBroadcast(run)) return;
+    warnings.push_back(absl::StrCat(config.locations.Where(field), ": ", field, ": ", batch_size,
+                                    " is not divisible by the ", devices, " replicas of ",
+                                    accelerator.name(), ", which would refuse to ", verb,
+                                    " with it (help tpu_errors: E4)"));
+  };
+  check("eval_batch_size", "evaluate",
+        run.has_eval_batch_size() && run.evaluate_size() > 0 && run.eval_on_tpu(),
+        run.eval_batch_size());
+  check("predict_batch_size", "predict", run.has_predict_batch_size() && run.predict().has_input(),
+        run.predict_batch_size());
+}
+
 absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelerator& accelerator) {
   ASSIGN_OR_RETURN(LoadOptions load, command.load_options());
   load.tf_config.clear();
@@ -101,6 +120,7 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
                                     ": tpu_config.num_shards: ", shards, " is not used, ",
                                     accelerator.name(), " has ", accelerator.cores, " cores"));
   }
+  WarnOfBatches(config, accelerator, warnings);
   SetForSlice(accelerator, run, errors);
   const int processes = std::max(1, run.tpu_config().num_shards() / kMaxLocalReplicas);
   ValidateConfig(config, {.train = true, .num_processes = processes}, errors);

@@ -136,6 +136,15 @@ class CheckTest(ProgramTest):
                                       '--accelerator_type=v3-1024')
         self.assertEqual((done.code, large['batch_size_of_core']), (0, 100), str(done))
 
+    def test_batches_of_evaluation_and_prediction(self):
+        done = self.succeed('check', IRIS, '--accelerator_type=v3-32', '--eval_batch_size=48')
+        warnings = '\n'.join(done.warnings)
+        for field, size, verb in (('eval_batch_size', 48, 'evaluate'),
+                                  ('predict_batch_size', 8, 'predict')):
+            self.assertIn(f'{field}: {size} is not divisible by the 32 replicas of v3-32, which '
+                          f'would refuse to {verb} with it', warnings)
+        self.assertEqual(self.succeed('check', IRIS).warnings, [])
+
     def test_what_only_a_run_needs(self):
         """No folder, no length, other shards and other workers than the file's."""
         flags = ('--unset', 'model_dir', '--unset', 'train.max_steps', '--set',
