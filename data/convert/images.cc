@@ -64,7 +64,8 @@ absl::Status AddCsvTable(const std::string& path, int64_t skip_lines, ImageFiles
     const std::string class_name(StripBlanks(fields[1]));
     if (!FileExists(image)) {
       return absl::NotFoundError(absl::StrCat(rows.Where(), ": there is no file ", image,
-                                              "; --skip_lines=1 leaves out a header"));
+                                              "; leave out a header, in `convert images` by "
+                                              "--skip_lines=1"));
     }
     if (class_name.empty()) {
       return absl::DataLossError(absl::StrCat(rows.Where(), ": column 1: the class is empty"));
@@ -130,8 +131,9 @@ absl::StatusOr<std::optional<LabelMap>> LabelsBeside(const std::string& output,
   for (const ImageFile& file : images.files) {
     if (labels.size() == names.size() && labels.count(file.class_name) > 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "--output: ", path, " is there already, and the class ", Quote(file.class_name), " of ",
-        images.Title(file), " is not in it; write to another folder"));
+        "the class ", Quote(file.class_name), " of ", images.Title(file), " is not in ", path,
+        ", which has the classes of other images; leave its images out, add them to the others, or "
+        "write to another folder"));
   }
   return labels;
 }

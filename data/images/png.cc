@@ -62,14 +62,15 @@ class PngImage : public EncodedImage {
     return Guarded([&] {
       // Passes of an interlaced image complete all of its rows.
       for (int pass = 0; pass < passes_; ++pass) {
-        const int64_t end = interlaced ? size_.height : window.y + window.height;
-        for (int64_t y = 0; y < end; ++y) {
+        for (int64_t y = 0; y < size_.height; ++y) {
           uint8_t* const row = row_.data() + (interlaced ? y * row_bytes : 0);
           png_read_row(png_, row, nullptr);
           if (pass + 1 < passes_ || y < window.y || y >= window.y + window.height) continue;
           std::memcpy(out + (y - window.y) * stride, row + begin, bytes);
         }
       }
+      // The checksums are behind the last row.
+      png_read_end(png_, nullptr);
     });
   }
 

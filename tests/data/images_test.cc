@@ -153,6 +153,26 @@ TEST(EncodedImage, EveryTruncationIsRefused) {
   }
 }
 
+// A window of the first row is not taken from a file that is damaged behind it.
+TEST(EncodedImage, EveryDamageOfAPngIsRefused) {
+  const std::string whole = EncodePng(Pixels(3), kHeight, kWidth, 3).value();
+  const auto decode = [](const std::string& bytes) {
+    auto image = EncodedImage::Open(bytes, {});
+    if (!image.ok()) return image.status();
+    std::vector<uint8_t> out((*image)->size().width * (*image)->size().channels);
+    return (*image)->Decode({0, 0, 1, (*image)->size().width}, std::ssize(out), out.data());
+  };
+  ASSERT_TRUE(decode(whole).ok());
+  for (size_t missing = 1; missing <= 12; ++missing) {
+    EXPECT_TRUE(absl::IsDataLoss(decode(whole.substr(0, whole.size() - missing)))) << missing;
+  }
+  for (size_t at = whole.find("IDAT") + 4; at < whole.size(); at += 97) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
+    EXPECT_TRUE(absl::IsDataLoss(decode(damaged))) << at;
+  }
+}
+
 // The header alone says how large they are: nothing is allocated for them.
 TEST(EncodedImage, AHugeImageIsRefused) {
   std::string jpeg = Jpeg({"", 3, 2, 2, false});

@@ -343,8 +343,8 @@ class ImagesTest(ProgramTest):
         os.rename(self.path('photos', 'dogs'), self.path('photos', 'wolves'))
         done = self.convert(folder)
         self.assertEqual(done.code, 2, str(done))
-        self.assertRegex(done.messages[0], r'classes\.txt is there already, and the class "wolves" of .*wolves/\d\.jpg '
-                                           r'is not in it; write to another folder')
+        self.assertRegex(done.messages[0], r'the class "wolves" of .*wolves/\d\.jpg is not in .*classes\.txt, '
+                                           r'which has the classes of other images')
 
     def test_what_file_managers_put_into_folders(self):
         folder = self.photos()
