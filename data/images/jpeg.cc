@@ -42,6 +42,16 @@ void OnMessage(j_common_ptr info, int level) {
 
 void OnOutput(j_common_ptr) {}
 
+// An image of a few kilobytes may have its pixels refined by any number of scans, each of which
+// takes as long as the image is large. Encoders make about 10.
+void CheckScans(j_common_ptr info) {
+  constexpr int kMostScans = 500;
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= kMostScans) return;
+  JpegErrors& errors = ErrorsOf(info);
+  std::snprintf(errors.message, sizeof(errors.message), "it has more than %d scans", kMostScans);
+  std::longjmp(errors.jump, 1);
+}
+
 class JpegImage : public EncodedImage {
  public:
   JpegImage() {
@@ -49,6 +59,7 @@ class JpegImage : public EncodedImage {
     errors_.manager.error_exit = OnError;
     errors_.manager.emit_message = OnMessage;
     errors_.manager.output_message = OnOutput;
+    progress_.progress_monitor = CheckScans;
   }
   ~JpegImage() override { jpeg_destroy_decompress(&info_); }
 
@@ -56,6 +67,7 @@ class JpegImage : public EncodedImage {
   absl::Status ReadHeader(std::string_view bytes) {
     return Guarded([&] {
       jpeg_create_decompress(&info_);
+      info_.progress = &progress_;
       jpeg_mem_src(&info_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
       jpeg_read_header(&info_, TRUE);
     });
@@ -140,6 +152,7 @@ class JpegImage : public EncodedImage {
 
   jpeg_decompress_struct info_ = {};
   JpegErrors errors_;
+  jpeg_progress_mgr progress_ = {};
   std::vector<uint8_t> row_;
 };
 

@@ -173,6 +173,24 @@ TEST(EncodedImage, EveryDamageOfAPngIsRefused) {
   }
 }
 
+TEST(EncodedImage, AJpegOfManyScansIsRefused) {
+  const std::string jpeg = Jpeg({"", 1, 1, 1, true});
+  const size_t begin = jpeg.rfind("\xff\xda"), end = jpeg.size() - 2;
+  const auto decode = [&](int scans) {
+    std::string bytes = jpeg.substr(0, begin);
+    for (int i = 0; i < scans; ++i) bytes += jpeg.substr(begin, end - begin);
+    bytes += jpeg.substr(end);
+    auto image = EncodedImage::Open(bytes, {});
+    EXPECT_TRUE(image.ok()) << image.status();
+    std::vector<uint8_t> out((*image)->size().elements());
+    return (*image)->Decode({0, 0, kHeight, kWidth}, kWidth, out.data());
+  };
+  EXPECT_TRUE(decode(400).ok());
+  const absl::Status refused = decode(600);
+  EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+  EXPECT_EQ(refused.message(), "a damaged JPEG: it has more than 500 scans");
+}
+
 // The header alone says how large they are: nothing is allocated for them.
 TEST(EncodedImage, AHugeImageIsRefused) {
   std::string jpeg = Jpeg({"", 3, 2, 2, false});
