@@ -99,7 +99,7 @@ class ImagenetFinder {
     ASSIGN_OR_RETURN(std::vector<TarMember> members, ListTar(file, range));
     for (const TarMember& member : members) {
       const std::string base = BaseName(member.name), folder = BaseName(DirName(member.name));
-      if (base.empty() || base[0] == '.') continue;
+      if (base.empty() || IsHiddenFile(base)) continue;
       const std::string full_name = JoinPath(name, member.name);
       if (!flat_ && name.empty() && IsTar(base)) {
         RETURN_IF_ERROR(AddMembers(file, archive, member.range, full_name, TarStem(base)));

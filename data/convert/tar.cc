@@ -96,6 +96,10 @@ class TarReader {
         continue;
       }
       std::string name = long_name_.value_or(NameOf(block));
+      if (type == '1' || type == '2') {
+        return Wrong(header_, Quote(name),
+                     " is a link, want a file: pack with tar --dereference --hard-dereference");
+      }
       // Files of the oldest form whose names end in a slash are folders.
       const bool regular = type == '0' || type == '\0' || type == '7';
       if (regular && !name.ends_with('/')) members.push_back({std::move(name), data});

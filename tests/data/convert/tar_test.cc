@@ -79,8 +79,7 @@ class TarTest : public ::testing::Test {
 };
 
 TEST_F(TarTest, RegularFilesInTheirOrder) {
-  const std::string link = Block({.name = "l", .size = "00000001000", .type = '2'});
-  EXPECT_EQ(List(File("b", "two") + File("a", "") + link + File("c", std::string(512, 'x')) +
+  EXPECT_EQ(List(File("b", "two") + File("a", "") + File("c", std::string(512, 'x')) +
                  File("d/", "", '5') + File("old/", "", '\0') + File("d/old", "3", '\0') +
                  File("d/solid", "4", '7') + kEndMark),
             "b=two;a=;c=" + std::string(512, 'x') + ";d/old=3;d/solid=4;");
@@ -170,6 +169,9 @@ TEST_F(TarTest, WhatIsDamaged) {
            {sized("\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"s),
             "a truncated tar archive: it ends 1024 bytes after the header of a file of "
             "18446744073709551615 bytes (offset 0)"},
+           {file + Block({.name = "l", .size = "00000001000", .type = '2'}) + kEndMark,
+            "\"l\" is a link, want a file: pack with tar --dereference --hard-dereference (offset "
+            "1024)"},
            {File("a", "x", 'S'),
             "a file that is stored in pieces (sparse, or of several volumes), want an archive of "
             "whole files (offset 0)"},
