@@ -154,6 +154,10 @@ class LabelledImages : public ImageList {
   absl::StatusOr<tensorflow::Example> MakeExample(const ImageFile& file,
                                                   std::string bytes) const override {
     ASSIGN_OR_RETURN(const std::unique_ptr<EncodedImage> image, EncodedImage::Open(bytes, {}));
+    if (!image->HasEnd()) {
+      return absl::DataLossError(
+          absl::StrCat("a ", image->format(), " whose last bytes are missing"));
+    }
     return ToExample({.bytes = std::move(bytes),
                       .format = image->format(),
                       .filename = BaseName(file.name),

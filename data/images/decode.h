@@ -37,9 +37,12 @@ class EncodedImage {
   virtual const char* format() const = 0;
   // Of the decoded image.
   const ImageSize& size() const { return size_; }
+  // Whether the mark behind the pixels is there, which a file that was cut off lacks. To be called
+  // before Decode.
+  virtual bool HasEnd() const = 0;
   // Writes the u8 pixels of a window that lies within the image to `out`, row after row, each row
   // `stride` bytes after the one before it. They are those of the whole decoded image. To be called
-  // once. Damage behind the window may not be noticed.
+  // once. Damage of a JPEG behind the window may not be noticed.
   virtual absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) = 0;
 
  protected:

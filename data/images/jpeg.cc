@@ -96,6 +96,13 @@ class JpegImage : public EncodedImage {
 
   const char* format() const override { return "JPEG"; }
 
+  bool HasEnd() const override {
+    const auto* const rest = reinterpret_cast<const char*>(info_.src->next_input_byte);
+    // Within a scan 0xff is never followed by 0xd9.
+    return std::string_view(rest, info_.src->bytes_in_buffer).find("\xff\xd9") !=
+           std::string_view::npos;
+  }
+
   absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
     JDIMENSION first = 0, columns = info_.output_width;
     RETURN_IF_ERROR(Guarded([&] {

@@ -173,6 +173,17 @@ TEST(EncodedImage, EveryDamageOfAPngIsRefused) {
   }
 }
 
+TEST(EncodedImage, AFileThatWasCutOffHasNoEnd) {
+  for (const Encoded& encoded : AllEncoded()) {
+    const auto has_end = [&](size_t size) {
+      return EncodedImage::Open(encoded.bytes.substr(0, size), encoded.options).value()->HasEnd();
+    };
+    EXPECT_TRUE(has_end(encoded.bytes.size())) << encoded.name;
+    for (const size_t missing : {12, 100, 1000})
+      EXPECT_FALSE(has_end(encoded.bytes.size() - missing)) << encoded.name << " " << missing;
+  }
+}
+
 TEST(EncodedImage, AJpegOfManyScansIsRefused) {
   const std::string jpeg = Jpeg({"", 1, 1, 1, true});
   const size_t begin = jpeg.rfind("\xff\xda"), end = jpeg.size() - 2;
