@@ -237,9 +237,15 @@ void WriteSlower(const proto::Profile& profile, RowWriter& rows) {
 
 void WriteProfile(const proto::Profile& profile, std::ostream& out) {
   RowWriter rows(false, out);
-  rows.Title(absl::StrFormat("%s: %s, %d cores on %d workers, batches of %d, %d steps",
-                             Escape(profile.model()), profile.mode(), profile.num_replicas(),
-                             profile.num_workers(), profile.batch_size(), profile.steps()));
+  const auto counted = [](int64_t count, const char* what) {
+    return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+  };
+  std::string devices = absl::StrCat(counted(profile.num_replicas(), "core"), " on ",
+                                     counted(profile.num_workers(), "worker"));
+  if (const int processes = profile.process_size(); processes > 1)
+    absl::StrAppend(&devices, " in each of ", processes, " processes");
+  rows.Title(absl::StrFormat("%s: %s, %s, batches of %d, %d steps", Escape(profile.model()),
+                             profile.mode(), devices, profile.batch_size(), profile.steps()));
   rows.Title(absl::StrFormat(
       "A step takes %s ms (median %s): %.0f examples/s", Milliseconds(profile.step_seconds()),
       Milliseconds(profile.step_seconds_median()), profile.examples_per_second()));
