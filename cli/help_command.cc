@@ -20,6 +20,7 @@
 #include "models/layers/tpu_ops.h"
 #include "proto/run_config.pb.h"
 #include "runtime/base/text.h"
+#include "runtime/tpu/op_spelling.h"
 
 namespace tpurun {
 namespace {

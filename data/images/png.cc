@@ -53,9 +53,7 @@ class PngImage : public EncodedImage {
 
   const char* format() const override { return "PNG"; }
 
-  bool HasEnd() const override {
-    return rest_.size() >= 12 && rest_.find("IEND") != std::string_view::npos;
-  }
+  bool HasEnd() const override { return rest_.find("IEND") != std::string_view::npos; }
 
   absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
     const bool interlaced = passes_ > 1;

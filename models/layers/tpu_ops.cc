@@ -8,6 +8,7 @@
 #include "models/layers/layer.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/op_list.h"
+#include "runtime/tpu/op_spelling.h"
 
 namespace tpurun {
 namespace {

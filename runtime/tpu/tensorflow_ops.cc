@@ -4,13 +4,12 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/text.h"
+#include "runtime/tpu/op_spelling.h"
 
 namespace tpurun {
 namespace {
@@ -577,34 +576,6 @@ std::vector<TpuConstant> ConstantsOf(const TpuOp& op) {
     constants.push_back(std::move(made));
   }
   return constants;
-}
-
-std::string OpSpelling(std::string_view name) {
-  // Functions whose names say what they are only behind their module.
-  constexpr std::pair<std::string_view, std::string_view> kModules[] = {
-      {"tf.strings.", "string_"},
-      {"tf.sparse.", "sparse_"},
-      {"tf.ragged.", "ragged_"},
-      {"tf.linalg.inv", "matrix_inverse"},
-      {"tf.linalg.det", "matrix_determinant"},
-      {"tf.linalg.solve", "matrix_solve"},
-      {"tf.linalg.lstsq", "matrix_solve_ls"}};
-  std::string spelling;
-  for (const auto& [module, instead] : kModules) {
-    if (!absl::StartsWith(ToAbsl(name), ToAbsl(module))) continue;
-    const bool whole = module.back() != '.';
-    if (whole && name != module) continue;
-    name.remove_prefix(module.size());
-    std::remove_copy(instead.begin(), instead.end(), std::back_inserter(spelling), '_');
-  }
-  name.remove_prefix(name.rfind('.') + 1);  // npos + 1 is 0
-  for (const char c : name) {
-    if (c != '_') spelling += absl::ascii_tolower(c);
-  }
-  const size_t size = spelling.size();
-  const bool versioned =
-      size > 2 && spelling[size - 2] == 'v' && absl::ascii_isdigit(spelling[size - 1]);
-  return versioned ? spelling.substr(0, size - 2) : spelling;
 }
 
 bool TpuHasOp(std::string_view name) { return Spellings().count(OpSpelling(name)) > 0; }

@@ -75,10 +75,6 @@ struct TpuConstant {
 };
 std::vector<TpuConstant> ConstantsOf(const TpuOp& op);
 
-// Returns the form that all spellings of an op's name share: lower case, without the module prefix,
-// underscores and the version suffix. "tf.strings.split" is as "tf.string_split".
-std::string OpSpelling(std::string_view name);
-
 // True if a TPU has the op in any spelling of its name: MatMul, tf.linalg.matmul.
 bool TpuHasOp(std::string_view name);
 

@@ -14,6 +14,7 @@
 #include "models/layers/layer.h"
 #include "runtime/base/text.h"
 #include "runtime/ops/op_list.h"
+#include "runtime/tpu/op_spelling.h"
 #include "runtime/tpu/tensorflow_ops.h"
 
 namespace tpurun {
@@ -26,6 +27,17 @@ bool IsLayerKind(const std::string& name) {
 
 std::vector<std::string> WordsOf(std::string_view text) {
   return absl::StrSplit(ToAbsl(text), absl::ByAnyChar(" ,:()"), absl::SkipEmpty());
+}
+
+TEST(OpSpelling, IsThatOfOneOp) {
+  for (const char* const name : {"MatMul", "matmul", "tf.matmul", "tf.linalg.matmul"})
+    EXPECT_EQ(OpSpelling(name), "matmul");
+  EXPECT_EQ(OpSpelling("BatchMatMulV2"), OpSpelling("batch_matmul"));
+  // Not those of 1 / x, of a slice of an array, of the sum of arrays.
+  EXPECT_EQ(OpSpelling("tf.linalg.inv"), OpSpelling("tf.matrix_inverse"));
+  EXPECT_EQ(OpSpelling("tf.strings.split"), OpSpelling("tf.string_split"));
+  EXPECT_EQ(OpSpelling("tf.sparse.add"), OpSpelling("tf.sparse_add"));
+  EXPECT_EQ(OpSpelling("tf.ragged.range"), "raggedrange");
 }
 
 TEST(TensorFlowOps, StandForNothingThatTpurunHasUnderTheirName) {
