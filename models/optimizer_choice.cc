@@ -71,6 +71,12 @@ void CheckOptimizers(ModelContext& m) {
     const ConfigPlace place = OptimizerPlace(i, names[i]);
     m.errors.Add(place, CheckOptimizer(m.spec.optimizer(i), m.args.grouped_replicas()));
     if (m.spec.optimizer(i).has_name()) m.RequireName(place, NameKind::kVariable, names[i]);
+    const int replicas = m.purpose.train ? m.args.topology.num_replicas() : 1;
+    if (replicas > 1 && CrossShardReduction(m.spec.optimizer(i)) == Reduction::kNone) {
+      m.errors.Add(place, "cross_shard.reduction",
+                   absl::StrCat("reduction NONE would train ", replicas,
+                                " models apart; want MEAN or SUM on several replicas"));
+    }
     for (int other = 0; other < i; ++other) {
       if (names[other] != names[i]) continue;
       m.errors.Add(place, "name",
@@ -92,11 +98,6 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
     const ConfigPlace place = OptimizerPlace(i, names[i]);
     for (const NamePatterns& patterns : NamePatternsOf(optimizer))
       m.CheckMatches(place, patterns.field, patterns.expressions);
-    if (m.args.topology.num_replicas() > 1 && CrossShardReduction(optimizer) == Reduction::kNone) {
-      m.errors.Add(place, "cross_shard.reduction",
-                   absl::StrCat("reduction NONE would train ", m.args.topology.num_replicas(),
-                                " models apart; want MEAN or SUM on several replicas"));
-    }
     chosen.push_back(
         {.optimizer = optimizer, .name = names[i], .loss = LossOf(m, optimizer, place, total)});
   }
