@@ -39,6 +39,17 @@ struct Training {
   InputFn input_fn;              // nullptr without an input
 };
 
+int64_t TokensOfExample(const std::vector<FeatureSpec>& features) {
+  int64_t tokens = 0;
+  for (const FeatureSpec& feature : features) {
+    const Shape& shape = feature.shape;
+    const bool are_ids = shape.dtype == DType::kS32 || shape.dtype == DType::kS64;
+    if (!feature.is_label && are_ids && shape.rank() == 1)
+      tokens = std::max(tokens, shape.num_elements());
+  }
+  return tokens;
+}
+
 // Every device has the whole batch.
 bool IsBroadcast(const proto::RunConfig& run) {
   return run.tpu_config().per_host_input_for_training() == proto::TPUConfig::BROADCAST;
@@ -145,16 +156,21 @@ bool ComputesInBFloat16(const EstimatorOptions& options) {
   return options.config.model().compute_dtype() == proto::BFLOAT16;
 }
 
-absl::StatusOr<CheckedStep> CheckStep(EstimatorOptions options, const Accelerator& accelerator,
+// Of `check` the slice and the hosts are known.
+absl::StatusOr<CheckedStep> CheckStep(EstimatorOptions options, const ModelCheck& check,
                                       int64_t batch_of_core, bool bf16_activations) {
   options.config.set_train_batch_size(batch_of_core *
                                       DeploymentOf(options, ModeKey::kTrain).counted_replicas());
   ASSIGN_OR_RETURN(const StepGraph step,
                    BuildStepGraph(options, ModeKey::kTrain, {.dense_gradients = true}));
   CheckedStep checked{.batch_of_core = batch_of_core};
+  if (check.host_examples_per_second.has_value()) {
+    checked.assumptions.input_seconds = static_cast<double>(check.examples_of_host(batch_of_core)) /
+                                        *check.host_examples_per_second;
+  }
   ASSIGN_OR_RETURN(checked.program,
                    MakeTpuProgram(step.graph, {.bf16_activations = bf16_activations}));
-  checked.forecast = ForecastStep(checked.program, accelerator, TpuAssumptions());
+  checked.forecast = ForecastStep(checked.program, check.accelerator, checked.assumptions);
   checked.memory = MemoryOf(checked.program);
   return checked;
 }
@@ -162,9 +178,9 @@ absl::StatusOr<CheckedStep> CheckStep(EstimatorOptions options, const Accelerato
 // Without a value if the most that is tried fits. Memory grows about linearly with the batch, so
 // few sizes are tried.
 absl::StatusOr<std::optional<int64_t>> LargestBatch(const EstimatorOptions& options,
-                                                    const Accelerator& accelerator,
-                                                    const CheckedStep& step) {
-  const int64_t capacity = accelerator.generation->hbm_bytes;
+                                                    const ModelCheck& check) {
+  const CheckedStep& step = check.step;
+  const int64_t capacity = check.accelerator.generation->hbm_bytes;
   // Bytes used by a batch of a device. Without examples a step takes no less than its variables.
   std::map<int64_t, int64_t> used = {{0, kReservedHbm + step.memory.arguments.padded},
                                      {step.batch_of_core, step.memory.used()}};
@@ -189,7 +205,7 @@ absl::StatusOr<std::optional<int64_t>> LargestBatch(const EstimatorOptions& opti
     guess = std::clamp(guess, static_cast<double>(least), static_cast<double>(most));
     const int64_t batch = std::max(static_cast<int64_t>(guess) / unit * unit, least);
     ASSIGN_OR_RETURN(const CheckedStep other,
-                     CheckStep(options, accelerator, batch, ComputesInBFloat16(options)));
+                     CheckStep(options, check, batch, ComputesInBFloat16(options)));
     used[batch] = other.memory.used();
     learn(batch);
   }
@@ -202,27 +218,43 @@ std::vector<std::pair<int, double>> OtherSlices(const CheckedStep& step,
   std::vector<std::pair<int, double>> slices;
   for (int cores = 8; cores <= accelerator.generation->most_cores; cores *= 4) {
     const Accelerator other{.generation = accelerator.generation, .cores = cores};
-    slices.emplace_back(cores, ForecastStep(step.program, other, TpuAssumptions()).step);
+    slices.emplace_back(cores, ForecastStep(step.program, other, step.assumptions).step);
   }
   return slices;
 }
 
+absl::StatusOr<std::optional<double>> HostRate(const CommandLine& command) {
+  if (!command.Has("host_examples_per_second")) return std::nullopt;
+  const double rate = command.GetDouble("host_examples_per_second");
+  if (rate > 0) return rate;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--host_examples_per_second: got ", rate, ", want more than 0"));
+}
+
 }  // namespace
+
+int64_t ModelCheck::examples_of_host(int64_t batch_of_core) const {
+  // With BROADCAST one host makes the batch that every core has.
+  return is_divided() ? batch_of_core * accelerator.devices_of_host() : batch_of_core;
+}
 
 absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
                                          const Accelerator& accelerator) {
+  ASSIGN_OR_RETURN(const std::optional<double> host_rate, HostRate(command));
   ASSIGN_OR_RETURN(const Training training, LoadTraining(command, accelerator));
   const EstimatorOptions& options = training.options;
   ModelCheck check{.accelerator = accelerator, .batch_size = training.batch_size};
   check.steps = training.steps;
+  check.tokens_of_example = TokensOfExample(options.features);
+  check.host_examples_per_second = host_rate;
   check.batch_shares = IsBroadcast(options.config) ? 1 : accelerator.devices();
   const int64_t batch_of_core = training.batch_size / check.batch_shares;
   const bool in_bf16 = ComputesInBFloat16(options);
-  ASSIGN_OR_RETURN(check.step, CheckStep(options, accelerator, batch_of_core, in_bf16));
+  ASSIGN_OR_RETURN(check.step, CheckStep(options, check, batch_of_core, in_bf16));
   check.layers = LayersOf(check.step.program, check.step.forecast, accelerator);
-  ASSIGN_OR_RETURN(check.largest_batch_of_core, LargestBatch(options, accelerator, check.step));
+  ASSIGN_OR_RETURN(check.largest_batch_of_core, LargestBatch(options, check));
   if (!in_bf16) {
-    ASSIGN_OR_RETURN(check.in_bf16, CheckStep(options, accelerator, batch_of_core, true));
+    ASSIGN_OR_RETURN(check.in_bf16, CheckStep(options, check, batch_of_core, true));
   }
   check.slices = OtherSlices(check.step, accelerator);
   if (command.GetBool("measure_input")) {

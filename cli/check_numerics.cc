@@ -167,12 +167,10 @@ absl::StatusOr<NumericsArgs> PlanStorage(const proto::RunConfig& run, const Nume
 }
 
 absl::Status CheckFlagsOfNumerics(const CommandLine& command) {
-  if (command.Has("measure_input")) {
-    return absl::InvalidArgumentError("--measure_input is not for --numerics");
-  }
-  if (command.Has("accelerator_type")) {
+  for (const char* const name : {"measure_input", "host_examples_per_second", "accelerator_type"}) {
+    if (!command.Has(name)) continue;
     return absl::InvalidArgumentError(
-        "--accelerator_type is not for --numerics, which trains on the cores of the configuration");
+        absl::StrCat("--", name, " is not for --numerics, which trains on this machine"));
   }
   if (!command.Has("steps")) return absl::OkStatus();
   const int64_t steps = command.GetInt("steps");

@@ -419,8 +419,8 @@ absl::Status CheckModelFile(const std::string& path, bool json, std::ostream& ou
 
 absl::Status CheckSavedModel(const CommandLine& command) {
   std::vector<std::string> others;
-  for (const char* const name :
-       {"accelerator_type", "numerics", "steps", "config", "dump_dir", "measure_input"}) {
+  for (const char* const name : {"accelerator_type", "numerics", "steps", "config", "dump_dir",
+                                 "measure_input", "host_examples_per_second"}) {
     if (command.Has(name)) others.push_back(absl::StrCat("--", name));
   }
   for (const Edit& edit : command.edits()) others.push_back(edit.flag);

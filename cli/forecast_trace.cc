@@ -1,5 +1,6 @@
 #include "cli/forecast_trace.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,7 @@ class ForecastTrace {
       events_.NameLane(process_, lane, kForecastLanes[lane]);
     AddSpan(kStepLane, "step", 0, forecast.step,
             {{"examples", step_.batch_of_core}, {"hbm_bytes", step_.memory.used()}});
-    AddSpan(kInfeedLane, "batch of the next step", 0, forecast.infeed,
+    AddSpan(kInfeedLane, "batch of the next step", 0, std::max(forecast.infeed, forecast.input),
             {{"bytes_of_host", static_cast<int64_t>(forecast.infeed_bytes)}});
     AddPart("start of the step", TpuAssumptions().step_seconds, Json::object());
     const std::vector<int64_t> temporaries = TemporaryBytes(step_.program);

@@ -276,6 +276,10 @@ std::span<const Verb> Verbs() {
                   .type = Flag::Type::kBool,
                   .help = "also read train.input for 2 seconds: how many threads of a host its "
                           "share of the examples needs"},
+                 {.name = "host_examples_per_second",
+                  .type = Flag::Type::kDouble,
+                  .value_name = "N",
+                  .help = "what the input of each host makes: a step waits for it"},
                  {.name = "numerics",
                   .type = Flag::Type::kBool,
                   .help = "instead: train with the precisions DEFAULT, HIGH, HIGHEST and F32, and "

@@ -178,7 +178,9 @@ TpuForecast ForecastStep(const TpuProgram& program, const Accelerator& accelerat
         static_cast<double>(UnpaddedTpuBytes(slot.shape)) * accelerator.devices_of_host();
   // A host has 4 chips.
   forecast.infeed = forecast.infeed_bytes / (4 * assumptions.host_bandwidth);
-  forecast.step = std::max(forecast.compute + assumptions.step_seconds, forecast.infeed);
+  forecast.input = assumptions.input_seconds;
+  forecast.step =
+      std::max({forecast.compute + assumptions.step_seconds, forecast.infeed, forecast.input});
   return forecast;
 }
 

@@ -20,6 +20,7 @@ struct TpuAssumptions {
   double host_bandwidth = 8e9;        // bytes per second between host and chip
   double link_efficiency = 0.7;       // share of the links' bandwidth that an all-reduce reaches
   double hop_seconds = 1e-6;          // latency of a link
+  double input_seconds = 0;           // that a host's input takes for its examples of a step
 };
 
 // What a computation waits for longest.
@@ -54,7 +55,8 @@ struct TpuForecast {
   double all_reduce_bytes = 0;  // that a device sums with the others
   double infeed = 0;            // seconds to bring the batch of a step from the hosts
   double infeed_bytes = 0;      // of a host
-  double step = 0;              // seconds of a step: the infeed is hidden behind the computations
+  double input = 0;             // TpuAssumptions::input_seconds
+  double step = 0;              // seconds of a step: infeed and input are hidden behind the rest
   double matrix_flops = 0;
 };
 

@@ -191,6 +191,44 @@ class CheckTest(ProgramTest):
         self.assertEqual(self.call('check', IRIS).code, 0)
         self.assertEqual(self.call('check', IRIS, '--measure_input', '--numerics').code, 2)
 
+    def test_a_host_that_is_slower(self):
+        """20,000 examples a second are 6.4 ms for the 128 of a step, 128 million hide behind it."""
+        _, [alone, *_] = self.rows(IRIS)
+        self.assertNotIn('input_ms', alone)
+        _, [fast, *_] = self.rows(IRIS, '--host_examples_per_second=128e6')
+        self.assertEqual((fast['step_ms'], fast['input_ms']), (alone['step_ms'], 1e-3))
+        done, [slow, *rows] = self.rows(IRIS, '--host_examples_per_second=20000', '--trace=trace.json')
+        self.assertEqual(done.code, 0, str(done))
+        self.assertEqual((slow['step_ms'], slow['bound'], slow['compute_ms']),
+                         (6.4, 'infeed', alone['compute_ms']))
+        self.assertEqual(slow['examples_per_second_of_host'], alone['examples_per_second'])
+        self.assertEqual({row['step_ms'] for row in self.kind(rows, 'slice')}, {6.4})
+        trace = json.loads(read(self.path('trace.json')))['traceEvents']
+        [wait] = [event for event in trace if event['name'] == 'wait for infeed']
+        self.assertAlmostEqual(wait['dur'], 1e3 * (6.4 - alone['step_ms']), delta=1)
+        text = self.succeed('check', IRIS, '--host_examples_per_second=20000').out
+        self.assertIn(' examples a second. It makes 20,000: the step waits for it.', text)
+        # With BROADCAST one host makes the batch.
+        _, [broadcast, *_] = self.rows(
+            IRIS, '--host_examples_per_second=20000', '--accelerator_type=v2-32', '--set',
+            'tpu_config.per_host_input_for_training=BROADCAST')
+        self.assertEqual(broadcast['input_ms'], 6.4)
+        for flag in ('0', '-1', 'nan', 'many'):
+            done = self.call('check', IRIS, f'--host_examples_per_second={flag}')
+            self.assertEqual(done.code, 2, str(done))
+            self.assertIn('host_examples_per_second', done.err)
+        self.assertEqual(
+            self.call('check', IRIS, '--host_examples_per_second=5', '--numerics').code, 2)
+
+    def test_tokens(self):
+        bert = EFFICIENTNET.replace('efficientnet_b0', 'bert_large')
+        _, [check, *_] = self.rows(bert, '--accelerator_type=v3-32', '--train_batch_size=448')
+        self.assertAlmostEqual(check['tokens_per_second'] / (512 * check['examples_per_second']), 1,
+                               delta=1e-3)
+        self.assertNotIn('tokens_per_second', self.rows(IRIS)[1][0])
+        text = self.succeed('check', bert, '--accelerator_type=v3-32', '--train_batch_size=448').out
+        self.assertRegex(text, r'examples \([\d,]+ tokens\) a second, bound by: ')
+
     def test_dump(self):
         self.succeed('check', IRIS, '--dump_dir=dump')
         text = read(self.path('dump', 'tpu.program')).decode()

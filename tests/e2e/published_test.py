@@ -14,6 +14,7 @@ RESNET = 'models/zoo/resnet50/run.textproto'
 PUBLISHED = 'testdata/published/{}.run.textproto'
 MANUAL = 'cli/manual/tpu_check.md'
 V05, V06, V07 = 'MLPerf v0.5', 'MLPerf v0.6', 'MLPerf v0.7'
+SSD_HOST = 2180
 
 
 class Published(NamedTuple):
@@ -23,8 +24,8 @@ class Published(NamedTuple):
     batch: int
     ms: float
     source: str
-    # How far the forecast may be from it, in percent; more than 30 where the run had other limits.
-    allowed: int = 30
+    # Examples a second that the input of a host makes, where a run has shown it.
+    host: int = 0
 
 
 # Milliseconds of a step: of MLPerf's logs (mlcommons/training_results_v0.5, v0.6 and v0.7, Google), the seconds of an
@@ -32,6 +33,8 @@ class Published(NamedTuple):
 # evaluation (google/{ssd,gnmt}-tpu*/results/tpu/*/result_*.txt):
 # - SSD: the difference of the first two cycles, of 3,750 and 1,250 steps of 1,024 images (input_batch_size: 128 is that
 #   of a core), divided by 2,500: v2-8 3,262.8 s and 1,294.3 s, v3-8 2,085.2 s and 942.0 s.
+#   In the three cycles of the run on a v3-32, whose chips wait for their hosts, each of the four hosts gave 1,570, 2,180
+#   and 2,760 images a second. The middle one is the host's figure of both rows; no row of the table has that run.
 # - GNMT, 3,534,981 sentences an epoch: the mean of two epochs, v2-8 1,154 s, v3-8 736 s, less 52 s for the start. That is
 #   the difference of the first and the second epoch of the runs on v3-32, which start once: 285.0 and 280.0 s, 228.0 and
 #   232.9 s.
@@ -50,8 +53,8 @@ ROWS = [
     Published('ResNet-50', RESNET, 'v4-16', 2048, 73.6, V07),
     Published('BERT-large', PUBLISHED.format('bert_large'), 'v3-32', 448, 460.5, V07),
     Published('BERT-large', PUBLISHED.format('bert_large'), 'v4-16', 256, 233.3, V07),
-    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v2-8', 1024, 787, V05),
-    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v3-8', 1024, 457, V05, 40),
+    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v2-8', 1024, 787, V05, SSD_HOST),
+    Published('SSD-ResNet-34', PUBLISHED.format('ssd_resnet34'), 'v3-8', 1024, 457, V05, SSD_HOST),
     Published('GNMT', PUBLISHED.format('gnmt'), 'v2-8', 2048, 639, V05),
     Published('GNMT', PUBLISHED.format('gnmt'), 'v3-8', 2048, 396, V05),
     Published('GNMT', PUBLISHED.format('gnmt'), 'v3-32', 4096, 267, V05),
@@ -61,8 +64,9 @@ ROWS = [
 
 
 def check(row):
+    host = [f'--host_examples_per_second={row.host}'] if row.host else []
     done = call('check', f'--config={row.config}', f'--accelerator_type={row.slice}',
-                f'--train_batch_size={row.batch}', '--format=json')
+                f'--train_batch_size={row.batch}', '--format=json', *host)
     return json.loads(done.out.splitlines()[0])
 
 
@@ -88,11 +92,11 @@ class PublishedTest(ProgramTest):
         for row in ROWS:
             checked = check(row)
             errors.append(abs(error(row, checked['step_ms'])))
-            self.assertLessEqual(errors[-1], row.allowed, row)
+            self.assertLessEqual(errors[-1], 30, row)
             within += checked['least_step_ms'] <= row.ms <= checked['most_step_ms']
         self.assertLessEqual(statistics.median(errors), 15, errors)
-        # As the text says: "19 of 20 published steps".
-        self.assertEqual((within, len(ROWS)), (19, 20))
+        # As the text says: "20 published steps".
+        self.assertEqual((within, len(ROWS)), (20, 20))
 
     def test_the_manual_has_this_table(self):
         with open(MANUAL, encoding='utf-8') as page:
