@@ -19,6 +19,7 @@ struct Times {
     double seconds = 0;
     double critical = 0;
     double calls = 0;
+    double slower = 1;  // the seconds of a call, divided by those of a recorded one
   };
   std::vector<OfInstruction> instructions;
   std::vector<proto::WorkerTime> workers;
@@ -185,12 +186,14 @@ class Analysis {
     for (size_t i = step_begin_; i < step_end_; ++i) seconds += times_.instructions[i].seconds;
     if (seconds == 0 || times_.unrecorded == 0) return;
     const double more = times_.unrecorded / seconds;
+    const double more_calls = steps / static_cast<double>(args_.run.recorded_steps());
     for (size_t i = step_begin_; i < step_end_; ++i) {
       Times::OfInstruction& times = times_.instructions[i];
       times.seconds *= 1 + more;
       times_.critical += times.critical * more;
       times.critical *= 1 + more;
-      times.calls *= steps / static_cast<double>(args_.run.recorded_steps());
+      times.calls *= more_calls;
+      times.slower = (1 + more) / more_calls;
     }
   }
 
@@ -207,8 +210,10 @@ class Analysis {
     return seconds * args_.run.num_workers();
   }
 
+  // Rates and roofs are those of recorded calls.
   struct Sum {
     proto::ProfileRow row;
+    double recorded_seconds = 0;                  // of the row's calls, if all were like them
     double roof_seconds = 0, roofed_seconds = 0;  // alone, and of the same calls in the run
     double machine_seconds = 0;
 
@@ -221,6 +226,7 @@ class Analysis {
       row.set_bytes_read(row.bytes_read() + other.row.bytes_read() * share);
       row.set_bytes_written(row.bytes_written() + other.row.bytes_written() * share);
       row.set_critical_seconds(row.critical_seconds() + other.row.critical_seconds() * share);
+      recorded_seconds += other.recorded_seconds * share;
       roof_seconds += other.roof_seconds * share;
       roofed_seconds += other.roofed_seconds * share;
       machine_seconds += other.machine_seconds * share;
@@ -239,6 +245,7 @@ class Analysis {
     sum.row.set_library_kernel(instruction.plan.library_kernel);
     sum.row.set_calls(times.calls / steps);
     sum.row.set_seconds(times.seconds / steps);
+    sum.recorded_seconds = sum.row.seconds() / times.slower;
     sum.row.set_critical_seconds(times.critical / steps);
     // Of the calls that were made: a periodic instruction makes less than one a step.
     const double parts = static_cast<double>(instruction.parts) / instruction.replicas_per_call;
@@ -251,7 +258,7 @@ class Analysis {
     sum.row.set_bytes_written(cost.bytes_written);
     if (number < args_.alone.size() && args_.alone[number] > 0) {
       sum.roof_seconds = args_.alone[number] * sum.row.calls();
-      sum.roofed_seconds = sum.row.seconds();
+      sum.roofed_seconds = sum.recorded_seconds;
     }
     sum.machine_seconds = MachineSeconds(instruction, cost);
     return sum;
@@ -309,9 +316,10 @@ class Analysis {
       if (row.seconds() > 0) {
         const double flops = row.matrix_flops() + row.vector_flops() + row.transcendentals();
         row.set_share(all > 0 ? row.seconds() / all : 0);
-        row.set_gflops_per_second(flops / row.seconds() * 1e-9);
-        row.set_gbytes_per_second((row.bytes_read() + row.bytes_written()) / row.seconds() * 1e-9);
-        row.set_machine_roof(sum.machine_seconds / row.seconds());
+        row.set_gflops_per_second(flops / sum.recorded_seconds * 1e-9);
+        row.set_gbytes_per_second((row.bytes_read() + row.bytes_written()) / sum.recorded_seconds *
+                                  1e-9);
+        row.set_machine_roof(sum.machine_seconds / sum.recorded_seconds);
       }
       if (sum.roofed_seconds > 0) row.set_kernel_roof(sum.roof_seconds / sum.roofed_seconds);
       *rows.Add() = std::move(row);

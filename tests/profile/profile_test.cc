@@ -236,7 +236,8 @@ TEST(AnalyzeTest, UnrecordedStepsAreLikeTheOthers) {
                        ProfileSpan::Kind::kBarrier, ProfileSpan::Kind::kInstruction,
                        ProfileSpan::Kind::kInstruction, ProfileSpan::Kind::kBarrier,
                        ProfileSpan::Kind::kBarrier}));
-  const proto::Profile profile = Analyze({.program = ran.program, .run = run});
+  const std::vector<double> alone(first + 2, 1e-3);
+  const proto::Profile profile = Analyze({.program = ran.program, .run = run, .alone = alone});
   ASSERT_EQ(profile.instruction_size(), 2);
   const auto seconds = [&](size_t span) {
     return static_cast<double>(run.spans(0)[span].end - run.spans(0)[span].begin) *
@@ -250,8 +251,10 @@ TEST(AnalyzeTest, UnrecordedStepsAreLikeTheOthers) {
   constexpr double kTicks = 1e-7;
   std::vector<double> instructions = {seconds(3), seconds(4)};
   std::sort(instructions.rbegin(), instructions.rend());
-  for (int i = 0; i < 2; ++i)
+  for (int i = 0; i < 2; ++i) {
     EXPECT_NEAR(profile.instruction(i).seconds() * 3, instructions[i] * steps_like_it, kTicks);
+    EXPECT_NEAR(profile.instruction(i).kernel_roof(), alone[0] / instructions[i], 1e-3);
+  }
   const proto::WorkerTime& worker = profile.worker(0);
   EXPECT_NEAR(profile.instruction(0).seconds() + profile.instruction(1).seconds(),
               worker.busy_seconds(), 1e-9);
