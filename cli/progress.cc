@@ -36,7 +36,9 @@ void WriteToTerminal(const std::string& text) {
 ProgressLine::ProgressLine(const CommandLine& command, bool writes_output)
     : shown_(IsShown(command, writes_output)) {}
 
-ProgressLine::~ProgressLine() {
+ProgressLine::~ProgressLine() { Erase(); }
+
+void ProgressLine::Erase() {
   if (drawn_ != Clock::time_point()) WriteToTerminal(kClearLine);
 }
 

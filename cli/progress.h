@@ -16,7 +16,7 @@ namespace tpurun {
 class ProgressLine {
  public:
   // Not shown with --quiet or if standard error is not a terminal. If the verb `writes_output` to
-  // standard output meanwhile, not shown if standard output is a terminal either.
+  // standard output meanwhile, without a call of Erase, not shown if that is a terminal either.
   ProgressLine(const CommandLine& command, bool writes_output);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
@@ -24,6 +24,8 @@ class ProgressLine {
 
   bool shown() const { return shown_; }
   void Draw(const std::string& text);
+  // Ahead of what the verb writes to standard output, which may be the same terminal.
+  void Erase();
   // Returns a function that draws "N units, M units/s", or nullptr if nothing is shown. This object
   // must outlive the function.
   std::function<void(int64_t count)> Counter(const std::string& units);

@@ -21,13 +21,14 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
       ComposeForProcesses(
           command, {.train = true, .evaluate = true, .all_evaluations = true, .alternating = true},
           fabric.get()));
-  ProgressLine line(command, /*writes_output=*/true);
+  ProgressLine line(command, /*writes_output=*/false);
   WatchTraining(line, composition.options);
   Estimator estimator(std::move(composition.options));
   const bool several = composition.evaluations.size() > 1;
   bool closed = false;  // standard output, by who read it
   const auto on_result = [&](const Evaluation& evaluation) -> absl::Status {
     if (closed) return absl::OkStatus();
+    line.Erase();
     const absl::Status written = WriteResult(EvaluationJson(evaluation, several));
     closed = IsClosedPipe(written);
     if (!closed) return written;
@@ -41,6 +42,7 @@ absl::Status TrainAndEvaluateCommand(const CommandLine& command) {
                                                .export_inputs = composition.export_inputs,
                                                .on_result = on_result}));
   if (!IsChief(fabric.get())) return absl::OkStatus();
+  line.Erase();
   return WriteResult(TrainResultJson(result));
 }
 

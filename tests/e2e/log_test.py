@@ -240,6 +240,16 @@ Saving dict for global step 20:""", False)
         self.assertTrue(lines, shown)
         self.assertLessEqual(max(map(len, lines)), 19)
 
+    def test_evaluations_on_the_same_terminal_are_not_drawn_over(self):
+        shown = self.on_a_terminal(
+            *self.iris('train_and_evaluate', 'model', '--max_steps=400', '--steps_per_eval=200',
+                       '--set', 'tpu_config.iterations_per_loop=100'), out=None, columns=100)
+        self.assertRegex(shown, r'\r\x1b\[Kstep \d+/400 ')
+        # Each begins on a line of its own.
+        results = re.findall(r'(?:\n|\r\x1b\[K)(\{"[^\r\n]*\})\r?\n', shown)
+        self.assertEqual(shown.count('{"global_step"'), len(results), shown)
+        self.assertEqual([json.loads(result)['global_step'] for result in results], [200, 400, 400])
+
     def test_predictions_on_the_same_terminal_are_not_drawn_over(self):
         self.succeed(*self.short_loops())
         shown = self.on_a_terminal(*self.iris('predict', 'model', '--quiet'), out=None)
