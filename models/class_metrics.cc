@@ -104,8 +104,12 @@ std::pair<Value, Value> ClassIds(GraphBuilder& b, Value labels, Value prediction
   }
   const Value targets = AlignTo(b, Convert(b, labels, DType::kS64), b.shape(ids));
   if (!targets.valid()) {
-    errors.Add("", absl::StrCat("labels and predictions must have one shape, got labels ",
-                                BatchShapeText(y), " and predictions ", BatchShapeText(p)));
+    errors.Add("", AreLogits(p)
+                       ? absl::StrCat("labels must be class ids, one for each row of the "
+                                      "predictions ",
+                                      BatchShapeText(p), ", got ", BatchShapeText(y))
+                       : absl::StrCat("labels and predictions must have one shape, got labels ",
+                                      BatchShapeText(y), " and predictions ", BatchShapeText(p)));
     return {};
   }
   return {targets, Convert(b, ids, DType::kS64)};

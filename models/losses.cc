@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "models/layers/layer.h"
@@ -231,11 +232,12 @@ Value Reduce(GraphBuilder& b, const LossTerm& term) {
       return ReduceMean(b, elements, {}, "value");
   }
   const Value sum = ReduceSum(b, elements);
-  // If every weight is 0, the sum is 0, and so is the loss.
   if (term.reduction == proto::Loss::MEAN) {
     const Value weight = ReduceSum(b, term.weights, {}, "sum_of_weights");
+    // 0 where the weights sum to 0.
     const Value none = Equal(b, weight, Scalar(b, 0));
-    return Div(b, sum, Select(b, none, Scalar(b, 1), weight), "value");
+    const Value infinity = Scalar(b, std::numeric_limits<double>::infinity());
+    return Div(b, sum, Select(b, none, infinity, weight), "value");
   }
   const Value present = ReduceSum(b, NonZero(b, term.weights), {}, "num_present");
   return Div(b, sum, Maximum(b, present, Scalar(b, 1)), "value");
@@ -379,8 +381,13 @@ void BuildLosses(ModelContext& m) {
                   .key = loss.name(),
                   .factor = loss.weight(),
                   .reduction = loss.reduction()};
-    const Tensor tensor = BuildLoss(m, loss, place, term);
-    if (tensor.known() && term.reduction != proto::Loss::NONE) m.losses.push_back(term);
+    Tensor tensor = BuildLoss(m, loss, place, term);
+    if (tensor.known() && term.reduction != proto::Loss::NONE) {
+      m.losses.push_back(term);
+    } else if (tensor.known() && term.weights.valid()) {
+      ScopedName scope(m.b, term.name);
+      tensor.value = Mul(m.b, term.elements, term.weights);
+    }
     m.tensors.Declare(loss.name(), tensor, place, m.errors);
   }
 }

@@ -10,6 +10,17 @@
 namespace tpurun {
 namespace {
 
+Value DistanceFromHalf(GraphBuilder& b, Value x) {
+  const Value from_half = Sub(b, x, Scalar(b, 0.5));
+  return Maximum(b, from_half, Neg(b, from_half));
+}
+
+// `distance` is from half.
+Value IsNoProbability(GraphBuilder& b, Value distance) {
+  constexpr double kRounding = 1e-5;  // of a sum of probabilities
+  return Greater(b, distance, Scalar(b, 0.5 + kRounding));
+}
+
 // Keras' epsilon: probabilities are cut to [epsilon, 1 - epsilon].
 constexpr double kProbabilityEpsilon = 1e-7;
 
@@ -95,12 +106,22 @@ Value BatchMean(GraphBuilder& b, Value values, Value weights) {
 }
 
 EvalMetric OfProbabilities(const MetricCall& call, EvalMetric metric, Value p, bool of_classes) {
-  constexpr double kRounding = 1e-5;  // of a sum of probabilities
+  if (metric.statistics.empty()) return metric;
   GraphBuilder& b = call.b();
-  const Value from_half = Sub(b, p, Scalar(b, 0.5));
-  Value distance = Maximum(b, from_half, Neg(b, from_half));
-  if (of_classes) distance = ReduceMax(b, distance, {static_cast<int64_t>(b.shape(p).rank()) - 1});
-  return call.DefinedFor(std::move(metric), Greater(b, distance, Scalar(b, 0.5 + kRounding)),
+  Value distance = DistanceFromHalf(b, p), nan = Sub(b, p, p);
+  if (of_classes) {
+    const std::vector<int64_t> classes = {static_cast<int64_t>(b.shape(p).rank()) - 1};
+    distance = ReduceMax(b, distance, classes);
+    nan = ReduceSum(b, nan, classes);
+  }
+  // A comparison would take NaN for a small number.
+  metric.statistics.push_back(call.SumOfCounted(nan));
+  metric.result = [result = std::move(metric.result)](std::span<const double> sums) {
+    MetricValue value = result(sums.first(sums.size() - 1));
+    if (std::isnan(sums.back())) std::fill(value.values.begin(), value.values.end(), sums.back());
+    return value;
+  };
+  return call.DefinedFor(std::move(metric), IsNoProbability(b, distance),
                          "predictions in [0, 1], such as the \"logistic\" or \"probabilities\" of "
                          "a head");
 }
@@ -160,7 +181,11 @@ EvalMetric BuildBinaryCrossentropy(MetricCall& call) {
   const Value p = CutProbabilities(b, predictions), one = Scalar(b, 1);
   const auto log = [&b](Value x) { return Log(b, Add(b, x, Scalar(b, kProbabilityEpsilon))); };
   const Value of_ones = Mul(b, y, log(p)), of_zeros = Mul(b, Sub(b, one, y), log(Sub(b, one, p)));
-  return OfProbabilities(call, call.MeanOf(Neg(b, Add(b, of_ones, of_zeros))), predictions);
+  const Value distance = Maximum(b, DistanceFromHalf(b, predictions), DistanceFromHalf(b, y));
+  return call.DefinedFor(call.MeanOf(Neg(b, Add(b, of_ones, of_zeros))),
+                         IsNoProbability(b, distance),
+                         "labels in [0, 1], and predictions such as the \"logistic\" or "
+                         "\"probabilities\" of a head");
 }
 
 // ---- sparse_categorical_crossentropy (Keras): p (N, ..., C), class ids (N, ...):

@@ -53,7 +53,7 @@ std::pair<Value, Value> SameShape(MetricCall& call);
 bool AreLogits(const Shape& predictions);
 
 // Returns the metric of the probabilities p (N, ...), or p (N, ..., C) of classes, which is not
-// defined for other numbers.
+// defined for other numbers, and NaN if any of them is.
 EvalMetric OfProbabilities(const MetricCall& call, EvalMetric metric, Value p,
                            bool of_classes = false);
 

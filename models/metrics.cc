@@ -152,14 +152,16 @@ EvalMetric MetricCall::MeanOf(Value values) const {
   return MeanMetric(b(), values, Weights(values), m.row_weight);
 }
 
+Value MetricCall::SumOfCounted(Value x) const {
+  const Value own_weights = Weights(x);
+  if (own_weights.valid())
+    x = Select(b(), Equal(b(), own_weights, Scalar(b(), 0)), Scalar(b(), 0), x);
+  return RowSums(b(), x, m.row_weight);
+}
+
 EvalMetric MetricCall::DefinedFor(EvalMetric metric, Value undefined, std::string wanted) const {
   if (metric.statistics.empty()) return metric;
-  const Value count = Convert(b(), undefined, DType::kF32);
-  const Value own_weights = Weights(count);
-  const Value weighed = own_weights.valid() ? Select(b(), Equal(b(), own_weights, Scalar(b(), 0)),
-                                                     Scalar(b(), 0), count)
-                                            : count;
-  metric.undefined = RowSums(b(), weighed, m.row_weight);
+  metric.undefined = SumOfCounted(Convert(b(), undefined, DType::kF32));
   metric.wanted = std::move(wanted);
   return metric;
 }

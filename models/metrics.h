@@ -32,6 +32,8 @@ struct MetricCall {
   Value Weights(Value like) const;
   // Returns the weighted mean of `values`. An EvalMetric without statistics if they are invalid.
   EvalMetric MeanOf(Value values) const;
+  // f32[batch]: the sums of the values x, f32 (N, ...), whose weight is not 0.
+  Value SumOfCounted(Value x) const;
   // Returns the metric, which is not defined for values at which `undefined`, pred (N, ...), is
   // true and whose weight is not 0. `wanted` is as EvalMetric::wanted.
   EvalMetric DefinedFor(EvalMetric metric, Value undefined, std::string wanted) const;

@@ -331,6 +331,8 @@ class ModelInTf:
         self.tensors[loss.get('name')] = elements
         reduction = loss.get('reduction', 'SUM_BY_NONZERO_WEIGHTS')
         if reduction == 'NONE':
+            self.tensors[loss.get('name')] = losses.compute_weighted_loss(
+                elements, weights, reduction=losses.Reduction.NONE)
             return
         self.losses[loss.get('name')] = losses.compute_weighted_loss(
             elements, weights, reduction=getattr(losses.Reduction, reduction))
