@@ -150,10 +150,16 @@ class InputExporter {
 
  private:
   absl::Status Feed(const ExportStep& step) {
-    RETURN_IF_ERROR(FeedColumns(step.row.output, step.made));
+    std::set<std::string> fed = step.made;
+    if (step.row.fields.has_value()) {
+      for (const auto& [made, of] : step.row.fields->made_of) {
+        if (fed.erase(made) > 0) fed.insert(of);
+      }
+    }
+    RETURN_IF_ERROR(FeedColumns(step.row.output, fed));
     if (step.row.fields.has_value()) {
       ParseExamples(step);
-      AddNotes(step);
+      AddNotes(step, fed);
     } else if (!step.row.is_bitcast) {
       input_.unsaid.push_back(absl::StrCat("it has no op for the transform ", step.step->def->name,
                                            " (", step.step->where, ") as it is: feed ",
@@ -209,9 +215,9 @@ class InputExporter {
     }
   }
 
-  void AddNotes(const ExportStep& step) {
+  void AddNotes(const ExportStep& step, const std::set<std::string>& fed) {
     for (ExportedInput::Field& field : input_.fields) {
-      if (step.made.count(field.name) == 0) continue;
+      if (fed.count(field.name) == 0) continue;
       const RowTransform::Fields::Notes notes = step.row.fields->notes(field.name, format_);
       field.note = notes.note;
       if (notes.unsaid.empty()) continue;

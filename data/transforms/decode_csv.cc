@@ -339,23 +339,45 @@ std::vector<std::string> MissingTexts(const CsvFormat& format) {
   return texts;
 }
 
-// What an exported model does with the fields: fills what is missing, which of numbers is NaN.
+// Whether a field of an exported model can say that it is missing: a number by NaN, and a text.
+bool CanBeMissing(const proto::DecodeCsv::Column& column) {
+  return column.dtype() == proto::FLOAT32 || column.dtype() == proto::STRING;
+}
+
+// What an exported model does with the fields: fills what is missing, and makes the indicators.
 RowTransform::Export ExportFills(const CsvColumns& columns, ExportFormat format) {
   return [columns, format](ExportGraph& graph, const std::set<std::string>& wanted,
                            std::map<std::string, Value>& values) {
+    const std::vector<std::string> texts = MissingTexts(columns.format());
     for (const proto::DecodeCsv::Column& column : columns.config().column()) {
-      if (!column.has_default_value() || wanted.count(column.name()) == 0) continue;
-      Value& x = values.at(column.name());
+      const auto found = values.find(column.name());
+      if (!column.has_default_value() || !CanBeMissing(column) || found == values.end()) continue;
+      const bool is_number = column.dtype() == proto::FLOAT32;
       const std::string& fill = column.default_value();
-      if (column.dtype() == proto::FLOAT32) {
+      const Value x = found->second;
+      if (column.has_missing_indicator() && wanted.count(column.missing_indicator()) > 0) {
+        values[column.missing_indicator()] =
+            is_number ? IndicateNaN(graph, format, x) : IndicateTexts(graph, format, x, texts);
+      }
+      if (wanted.count(column.name()) == 0) continue;
+      if (is_number) {
         std::string scratch;
         const std::string_view number = *PlainNumber(fill, FormatOf(column), &scratch);
-        x = FillNaN(graph, format, x, *ParseFloat(number));
-      } else if (column.dtype() == proto::STRING) {
-        x = FillTexts(graph, format, x, MissingTexts(columns.format()), fill);
+        values[column.name()] = FillNaN(graph, format, x, *ParseFloat(number));
+      } else {
+        values[column.name()] = FillTexts(graph, format, x, texts, fill);
       }
     }
   };
+}
+
+std::map<std::string, std::string> IndicatorsMadeOf(const proto::DecodeCsv& decode_csv) {
+  std::map<std::string, std::string> made_of;
+  for (const proto::DecodeCsv::Column& column : decode_csv.column()) {
+    if (column.has_missing_indicator() && CanBeMissing(column))
+      made_of[column.missing_indicator()] = column.name();
+  }
+  return made_of;
 }
 
 RowTransform::Fields::Notes NotesOf(const CsvColumns& columns, const std::string& name) {
@@ -512,7 +534,8 @@ std::optional<RowTransform> BindDecodeCsv(const proto::Transform& transform, con
     return absl::OkStatus();
   };
   bound.fields = RowTransform::Fields{
-      .notes = [columns](const std::string& name, ExportFormat) { return NotesOf(columns, name); }};
+      .notes = [columns](const std::string& name, ExportFormat) { return NotesOf(columns, name); },
+      .made_of = IndicatorsMadeOf(decode_csv)};
   bound.tensorflow = ExportFills(columns, ExportFormat::kTensorFlow);
   bound.onnx = ExportFills(columns, ExportFormat::kOnnx);
   return bound;

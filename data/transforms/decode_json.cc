@@ -392,12 +392,26 @@ RowTransform::Export ExportJsonFills(const proto::DecodeJson& decode_json, Expor
   return [decode_json, format](ExportGraph& graph, const std::set<std::string>& wanted,
                                std::map<std::string, Value>& values) {
     for (const proto::DecodeJson::Feature& feature : decode_json.feature()) {
-      if (!feature.has_default_value() || wanted.count(feature.name()) == 0) continue;
-      if (feature.dtype() != proto::FLOAT32) continue;
-      Value& x = values.at(feature.name());
-      x = FillNaN(graph, format, x, *ParseFloat(StripBlanks(feature.default_value())));
+      const auto found = values.find(feature.name());
+      if (!feature.has_default_value() || feature.dtype() != proto::FLOAT32) continue;
+      if (found == values.end()) continue;
+      const Value x = found->second;
+      if (feature.has_missing_indicator() && wanted.count(feature.missing_indicator()) > 0)
+        values[feature.missing_indicator()] = IndicateNaN(graph, format, x);
+      if (wanted.count(feature.name()) == 0) continue;
+      values[feature.name()] =
+          FillNaN(graph, format, x, *ParseFloat(StripBlanks(feature.default_value())));
     }
   };
+}
+
+std::map<std::string, std::string> JsonIndicatorsMadeOf(const proto::DecodeJson& decode_json) {
+  std::map<std::string, std::string> made_of;
+  for (const proto::DecodeJson::Feature& feature : decode_json.feature()) {
+    if (feature.has_missing_indicator() && feature.dtype() == proto::FLOAT32)
+      made_of[feature.missing_indicator()] = feature.name();
+  }
+  return made_of;
 }
 
 RowTransform::Fields::Notes JsonNotes(const proto::DecodeJson& decode_json,
@@ -547,10 +561,10 @@ std::optional<RowTransform> BindDecodeJson(const proto::Transform& transform, co
     row->apply = JsonDecoder(layout, args.mode == ModeKey::kPredict);
     return absl::OkStatus();
   };
-  bound.fields =
-      RowTransform::Fields{.notes = [decode_json](const std::string& name, ExportFormat) {
-        return JsonNotes(decode_json, name);
-      }};
+  bound.fields = RowTransform::Fields{
+      .notes = [decode_json](const std::string& name,
+                             ExportFormat) { return JsonNotes(decode_json, name); },
+      .made_of = JsonIndicatorsMadeOf(decode_json)};
   bound.tensorflow = ExportJsonFills(decode_json, ExportFormat::kTensorFlow);
   bound.onnx = ExportJsonFills(decode_json, ExportFormat::kOnnx);
   return bound;

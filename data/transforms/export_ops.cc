@@ -29,6 +29,17 @@ Value Select(ExportGraph& graph, ExportFormat format, Value condition, Value the
   return graph.Add("SelectV2", {condition, then, otherwise}, {{"T", type}});
 }
 
+Value IsNaN(ExportGraph& graph, ExportFormat format, Value x) {
+  if (format == ExportFormat::kOnnx) return graph.Add("IsNaN", {x});
+  return graph.Add("IsNan", {x}, {{"T", ElementType::kFloat}});
+}
+
+Value IsOneOf(ExportGraph& graph, ExportFormat format, Value x,
+              const std::vector<std::string>& texts) {
+  return format == ExportFormat::kOnnx ? OnnxIsOneOf(graph, x, texts)
+                                       : TensorFlowIsOneOf(graph, x, texts);
+}
+
 }  // namespace
 
 Value Reshaped(ExportGraph& graph, Value x, ElementType type, const ExportDims& dims) {
@@ -49,19 +60,26 @@ Value Binary(ExportGraph& graph, ExportFormat format, const std::string& op, Val
 }
 
 Value FillNaN(ExportGraph& graph, ExportFormat format, Value x, float fill) {
-  const bool onnx = format == ExportFormat::kOnnx;
-  const Value is_nan =
-      onnx ? graph.Add("IsNaN", {x}) : graph.Add("IsNan", {x}, {{"T", ElementType::kFloat}});
+  const Value is_nan = IsNaN(graph, format, x);
   const Value filled = graph.Constant(ExportTensor::Float(fill), "default_value");
   return Select(graph, format, is_nan, filled, x, ElementType::kFloat);
 }
 
 Value FillTexts(ExportGraph& graph, ExportFormat format, Value x,
                 const std::vector<std::string>& texts, const std::string& fill) {
-  const Value missing = format == ExportFormat::kOnnx ? OnnxIsOneOf(graph, x, texts)
-                                                      : TensorFlowIsOneOf(graph, x, texts);
+  const Value missing = IsOneOf(graph, format, x, texts);
   const Value filled = graph.Constant(ExportTensor::Strings({}, {fill}), "default_value");
   return Select(graph, format, missing, filled, x, ElementType::kString);
+}
+
+Value IndicateNaN(ExportGraph& graph, ExportFormat format, Value x) {
+  return CastTo(graph, format, IsNaN(graph, format, x), ElementType::kBool, ElementType::kFloat);
+}
+
+Value IndicateTexts(ExportGraph& graph, ExportFormat format, Value x,
+                    const std::vector<std::string>& texts) {
+  return CastTo(graph, format, IsOneOf(graph, format, x, texts), ElementType::kBool,
+                ElementType::kFloat);
 }
 
 std::string RowSplitsKey(const std::string& column) {

@@ -22,6 +22,10 @@ Value FillNaN(ExportGraph& graph, ExportFormat format, Value x, float fill);
 // Returns x, strings, with every string of `texts` replaced by `fill`.
 Value FillTexts(ExportGraph& graph, ExportFormat format, Value x,
                 const std::vector<std::string>& texts, const std::string& fill);
+// Returns 1 where x, f32, is NaN, or where x, strings, is one of `texts`; elsewhere 0; f32.
+Value IndicateNaN(ExportGraph& graph, ExportFormat format, Value x);
+Value IndicateTexts(ExportGraph& graph, ExportFormat format, Value x,
+                    const std::vector<std::string>& texts);
 
 // ---- lists of any length, in TensorFlow's ops
 

@@ -83,6 +83,26 @@ struct RowTransform {
   using ChooseWindow = std::function<absl::StatusOr<ImageWindow>(
       const ImageSize& size, const RowBatch& rows, int64_t row)>;
   ChooseWindow choose_window;
+  // What takes an image as it is decoded: its size, and then row after row.
+  struct ImageRows {
+    std::function<void(const ImageSize& size)> begin;
+    EncodedImage::TakeRow take;
+  };
+  // Of a transform that decodes images: decodes that of row `row`, for `to`. Errors name the row.
+  using DecodeRows =
+      std::function<absl::Status(const RowBatch& rows, int64_t row, const ImageRows& to)>;
+  DecodeRows decode_rows;
+  // Of a transform that mirrors images from left to right: whether it mirrors that of row `row`.
+  using Mirrors = std::function<bool(const RowBatch& rows, int64_t row)>;
+  Mirrors mirrors;
+  // Of a transform that resizes images: makes an `apply` that does what is beside it as well.
+  struct BesideResize {
+    DecodeRows decode;  // nullptr: the images are decoded
+    Mirrors mirrors;    // nullptr: no image is mirrored
+  };
+  std::function<Apply(const BesideResize& beside)> resize;
+  BesideResize beside_resize;    // of `apply`
+  bool resizes_by_rows = false;  // `resize` can decode
 
   // ---- for exported models
 
@@ -108,6 +128,8 @@ struct RowTransform {
       std::string unsaid;
     };
     std::function<Notes(const std::string& column, ExportFormat format)> notes;
+    // Columns that are not fed, and the one that `tensorflow` and `onnx` above make each of.
+    std::map<std::string, std::string> made_of = {};
   };
   std::optional<Fields> fields;
   // makes[0] has the same bytes as reads[0]: an exported model can be fed with reads[0] itself.

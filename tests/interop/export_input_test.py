@@ -142,6 +142,37 @@ class ExportInputTest(unittest.TestCase):
         self.run_by_the_command_line(result['path'], features, want)
         self.inspect(result['path'])
 
+    def test_indicators_of_missing_values(self):
+        """They follow from NaN, as what is missing is fed."""
+        draw = random.Random(6)
+        rows = []
+        for _ in range(300):
+            size, price = draw.gauss(5, 2), draw.gauss(9, 3)
+            label = 'large' if size > 5 else 'small'
+            rows.append({'size': None if draw.random() < 0.2 else size,
+                         'price': None if draw.random() < 0.2 else price, 'label': label})
+        table = [','.join(rows[0])] + [','.join('' if value is None else str(value)
+                                                for value in row.values()) for row in rows]
+        objects = [json.dumps({name: value for name, value in row.items() if value is not None})
+                   for row in rows]
+        features = {name: np.array([np.nan if row[name] is None else row[name] for row in rows],
+                                   np.float32) for name in ('size', 'price')}
+        for kind, lines in ('csv', table), ('jsonl', objects):
+            with self.subTest(kind):
+                file, output = self.path(f'rows.{kind}'), self.path(f'of_{kind}')
+                write(file, '\n'.join(lines) + '\n')
+                examples.run('init', kind, file, '--label=label', '--missing_indicator',
+                             f'--output={output}')
+                arguments = (f'--config={output}/run.textproto',)
+                examples.run('train', *arguments, '--max_steps=50')
+                want = self.predictions(arguments, f'--input={file}')
+                result, warnings = self.export(*arguments, '--strict')
+                self.assertEqual(warnings, [])
+                models = self.compare_all(result, features, want)
+                fed = {value.name: value.doc_string for value in models['ONNX'].proto.graph.input}
+                self.assertEqual(set(fed), {'size', 'price'})
+                self.assertRegex(fed['size'], '^NaN is missing: [0-9.]+$')
+
     def run_by_the_command_line(self, path, features, want):
         """saved_model_cli run with the columns of a CSV file."""
         rows = np.flatnonzero(~np.isnan(features['age']))[:3]
