@@ -149,7 +149,7 @@ void PlanFeature(const InspectedFeature& seen, int64_t examples, const std::vect
   InspectedColumn column = seen.column;
   column.AddMissing([] { return ""; }, examples - seen.examples);
   if (text || (scalar && seen.kind != Feature::kBytesList)) {
-    return PlanScalar(column, {}, examples, feature);
+    return PlanScalar(column, {}, examples, /*may_count=*/false, feature);
   }
   if (seen.examples < examples) {
     return LeaveOut(

@@ -45,14 +45,14 @@ std::string NumberText(double number) {
 }
 
 void PlanNumber(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
-                PlannedFeature& feature) {
+                bool may_count, PlannedFeature& feature) {
   const NumberStatistics& train = column.train();
   if (train.count == 0 || !(train.min < train.max)) {
     return LeaveOut(train.count == 0 ? "no value in the training part"
                                      : absl::StrCat("always ", NumberText(train.min)),
                     feature);
   }
-  if (column.counts_up() && examples >= kFewestToCount) {
+  if (!may_count && column.counts_up() && examples >= kFewestToCount) {
     return LeaveOut("counts the examples", feature);
   }
   feature.kind = Kind::kNumber;
@@ -328,11 +328,12 @@ bool HasSentences(const InspectedColumn& column) {
 }
 
 void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
-                PlannedFeature& feature) {
+                bool may_count, PlannedFeature& feature) {
   if (column.numbers() + column.texts() + column.empty() == column.Missing(na_values)) {
     return LeaveOut("every value is missing", feature);
   }
-  if (column.IsNumber(na_values)) return PlanNumber(column, na_values, examples, feature);
+  if (column.IsNumber(na_values))
+    return PlanNumber(column, na_values, examples, may_count, feature);
   PlanText(column, na_values, examples, feature);
 }
 

@@ -49,9 +49,9 @@ void NoteMissingWords(const InspectedColumn& column, const NaValues& na_values,
 bool HasSentences(const InspectedColumn& column);
 
 // Decides whether a feature of one value per example is a number, a category or nothing to learn
-// from.
+// from, such as numbers that count the examples, unless it `may_count`.
 void PlanScalar(const InspectedColumn& column, const NaValues& na_values, int64_t examples,
-                PlannedFeature& feature);
+                bool may_count, PlannedFeature& feature);
 
 // Makes a category of a feature, whatever its values look like: by a vocabulary, or by hashing if
 // its values are too many for one.

@@ -95,6 +95,10 @@ class TablePlanner {
     ASSIGN_OR_RETURN(plan_.warnings, CheckTimes(table_, ignored_));
     plan_.na_values = FindNaValues(columns_);
     plan_.features.resize(columns_.size());
+    for (const std::string& label : options.labels) {
+      ASSIGN_OR_RETURN(const size_t column, FindColumn(label, "--label"));
+      series_labels_.insert(column);
+    }
     for (size_t i = 0; i < plan_.features.size(); ++i) {
       PlanColumn(i);
       LeaveOutOfWindows(plan_.features[i]);
@@ -185,7 +189,11 @@ class TablePlanner {
     for (size_t i = plan_.features.size(); columns.empty() && i > 0; --i) {
       if (plan_.features[i - 1].kind == Kind::kNumber) columns = {i - 1};
     }
-    if (columns.empty()) return absl::DataLossError("no column is of numbers that change");
+    if (columns.empty()) {
+      return absl::DataLossError(
+          "no column is of numbers that change and do not count the rows; --label=COLUMN names one "
+          "that does");
+    }
     plan_.label = columns.front();
     for (const size_t column : columns) {
       const PlannedFeature& feature = plan_.features[column];
@@ -196,7 +204,10 @@ class TablePlanner {
                                                 feature.comment));
       }
       if (feature.has_default) {
-        return absl::DataLossError(absl::StrCat("label ", Quote(title), ": ", feature.comment,
+        const FormattedColumn* const formatted = FormattedOf(column);
+        const InspectedColumn& seen = formatted != nullptr ? formatted->values : *columns_[column];
+        return absl::DataLossError(absl::StrCat("label ", Quote(title), ": missing ",
+                                                Plural(seen.Missing(plan_.na_values), "time"),
                                                 "; fill them in: rows left out would be gaps"));
       }
       PlannedFeature label;
@@ -372,14 +383,15 @@ class TablePlanner {
       PlanCodes(*columns_[i], plan_.na_values, plan_.examples, feature);
       NoteCode(i);
     } else {
-      PlanScalar(*columns_[i], plan_.na_values, plan_.examples, feature);
+      PlanScalar(*columns_[i], plan_.na_values, plan_.examples, series_labels_.count(i) > 0,
+                 feature);
     }
     if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
     if (feature.kind == Kind::kCategory)
       NoteMissingWords(*columns_[i], plan_.na_values, feature, plan_.notes);
     NoteAssumption(i);
     WarnOfLargeIntegers(i);
-    if (feature.kind != Kind::kNumber) return;
+    if (feature.kind != Kind::kNumber && feature.kind != Kind::kTime) return;
     if (options_.missing_indicator && feature.has_default) AddIndicator(feature);
   }
 
@@ -570,6 +582,7 @@ class TablePlanner {
   std::vector<const InspectedColumn*> columns_;
   std::set<size_t> ignored_, ids_, texts_, numbers_;
   bool is_series_ = false;
+  std::set<size_t> series_labels_;  // columns that --label names
   InitPlan plan_;
   std::vector<PlannedFeature> made_;  // from columns
   UniqueNames names_;

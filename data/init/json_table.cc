@@ -100,6 +100,7 @@ class JsonInspector {
     const std::string wrong = WrongJson(line);
     if (!wrong.empty()) return absl::DataLossError(wrong);
     const JsonValue row = JsonValue::parse(line.begin(), line.end(), nullptr, false);
+    if (rows_ == 0) first_where_ = where_;
     held_out_ = holds_out_ || IsHeldOut(rows_, table_.shards);
     seen_.assign(table_.columns.size(), false);
     RETURN_IF_ERROR(AddMembers(row, "", true));
@@ -147,12 +148,13 @@ class JsonInspector {
     table_.columns.emplace_back();
     candidates_.emplace_back();
     seen_.push_back(false);
-    AddMissing(found->second, rows_);
+    if (rows_ > 0) AddMissing(found->second, rows_, first_where_);
     return found->second;
   }
 
-  void AddMissing(size_t column, int64_t rows = 1) {
-    const auto where = [this] { return where_; };
+  // `first` is the place of the first of the rows; empty: of the one that is read.
+  void AddMissing(size_t column, int64_t rows = 1, const std::string& first = "") {
+    const auto where = [&] { return first.empty() ? where_ : first; };
     if (reads_again_) {
       const auto formatted = table_.formatted.find(column);
       if (formatted != table_.formatted.end()) formatted->second.values.AddMissing(where, rows);
@@ -261,6 +263,7 @@ class JsonInspector {
   bool held_out_ = false;                     // the row
   int64_t rows_ = 0;                          // that have been read
   std::string where_;                         // the row
+  std::string first_where_;                   // the first row
   std::vector<bool> seen_;                    // [column], in the row
 };
 
