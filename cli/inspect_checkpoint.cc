@@ -69,8 +69,10 @@ std::string BestText(const std::string& prefix, const proto::EvaluationState& st
 std::optional<proto::EvaluationState> BestToShow(const std::string& path) {
   if (!IsDirectory(path)) return std::nullopt;
   const absl::StatusOr<std::optional<proto::EvaluationState>> best = ReadBestCheckpoint(path);
-  if (best.ok()) return *best;
-  LOG(WARNING) << "The best checkpoint is not shown: " << best.status().message();
+  absl::Status status = best.status();
+  if (status.ok() && best->has_value()) status = BestPrefix(path, **best).status();
+  if (status.ok()) return *best;
+  LOG(WARNING) << "The best checkpoint is not shown: " << status.message() << ".";
   return std::nullopt;
 }
 

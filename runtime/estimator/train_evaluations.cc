@@ -87,14 +87,17 @@ absl::Status TrainEvaluations::CheckBest(const std::string& monitor) {
       file.has_value() && file->monitor() == monitor && file->best_step() == start_.step;
   if (resumes_best && HasRestored(*file)) return absl::OkStatus();
   if (state_.has_best() && state_.monitor() != monitor) {
-    LOG(WARNING) << "The best checkpoint so far, of step " << state_.best_step()
-                 << ", was chosen by " << state_.monitor() << ", now it is " << monitor
-                 << ": the choice begins anew.";
+    const bool has_newer = file.has_value() && file->monitor() == state_.monitor();
+    LOG(WARNING) << "The best checkpoint so far, of step "
+                 << (has_newer ? file->best_step() : state_.best_step()) << ", was chosen by "
+                 << state_.monitor() << ", now it is " << monitor << ": the choice begins anew.";
     ForgetBest();
   }
   const std::string best = PrefixOf(state_.best_step());
   if (state_.has_best() && IsAbsent(BundleIndexPath(best))) {
-    if (!resumes_best) {
+    // The file may know a better one, which was found after the resumed checkpoint was written.
+    if (!resumes_best &&
+        !(file.has_value() && BestPrefix(options_.config.model_dir(), *file).ok())) {
       LOG(WARNING) << "The best checkpoint so far, " << best
                    << ", is gone: the choice begins anew.";
     }

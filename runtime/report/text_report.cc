@@ -42,11 +42,12 @@ struct TextColumn {
   bool is_number = true;  // stands on the right
 };
 
+// The names of runs, in the first column, are whole.
 TextColumn MakeColumn(const ReportTable& table, size_t index) {
   TextColumn column = {.cells = {Escape(table.columns[index])}};
   for (const auto& row : table.rows) {
     const std::string& cell = row[index];
-    column.cells.push_back(Cell(cell));
+    column.cells.push_back(index == 0 ? Escape(cell) : Cell(cell));
     if (!cell.empty() && !ParseDouble(cell)) column.is_number = false;
   }
   for (const std::string& cell : column.cells) {

@@ -95,7 +95,7 @@ class HelpTest(ProgramTest):
                 ('Linear', '  `Dense`\n      here: `dense`\n'), ('nn.Linear', '\n\nActivation\n'),
                 ('Precision', '`Precision`, `Recall`\n      `precision`, `recall`; with'),
                 # A paragraph.
-                ('PReLU', '`GaussianNoise`, `PReLU`, `GroupNormalization`'),
+                ('PReLU', '`LeakyReLU`, `PReLU`, `GroupNormalization`'),
                 ('Nadam', '`Nadam` and `Ftrl` do not exist.\n'),
                 ('tf.train.AdamOptimizer', '\n      `adam`, `adamw`, `lamb`\n'),
                 # A page alone.
