@@ -134,7 +134,10 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
   WarnOfBatches(config, accelerator, warnings);
   SetForSlice(accelerator, run, errors);
   const int processes = std::max(1, run.tpu_config().num_shards() / kMaxLocalReplicas);
-  ValidateConfig(config, {.train = true, .num_processes = processes}, errors);
+  ValidateConfig(
+      config,
+      {.train = true, .train_input = command.GetBool("measure_input"), .num_processes = processes},
+      errors);
   ParsedModel model = ParseModel(config.model, config.locations, errors, TargetOf(run));
   if (run.train().has_input()) {
     const ModeInput input{ModeKey::kTrain, "train.input", &run.train().input()};

@@ -90,7 +90,7 @@ class Validator {
     if (required_.train) {
       CheckBatchSize("train", ModeKey::kTrain, "train_batch_size", run_.has_train_batch_size(),
                      run_.train_batch_size());
-      if (!run_.train().has_input()) {
+      if (required_.train_input && !run_.train().has_input()) {
         AddAt("train.input", "train.input is missing, want train { input { source { ... } } }");
       }
       if (run_.train().length_case() == proto::Train::LENGTH_NOT_SET) {

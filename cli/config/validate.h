@@ -16,6 +16,7 @@ namespace tpurun {
 // The parts of the configuration that must be complete.
 struct RequiredParts {
   bool train = false;
+  bool train_input = true;  // with train
   bool evaluate = false;
   bool predict = false;
   bool export_model = false;

@@ -155,6 +155,11 @@ class CheckTest(ProgramTest):
         self.assertIn('tpu_config.num_shards: 16 is not used, v2-8 has 8 cores',
                       '\n'.join(done.warnings))
         self.assertIn('Cost: an epoch of 1,000,000 examples takes ', done.out)
+        whole = self.succeed('check', IRIS)
+        self.assertEqual(self.succeed('check', IRIS, '--unset', 'train.input').out, whole.out)
+        done = self.call('check', IRIS, '--unset', 'train.input', '--measure_input')
+        self.assertEqual(done.code, 2, str(done))
+        self.assertIn('train.input is missing', done.err)
 
     def test_bfloat16_helps(self):
         f32 = ('--set', 'model.compute_dtype=FLOAT32')
