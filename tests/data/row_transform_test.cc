@@ -4,18 +4,24 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "data/images/encode.h"
+#include "data/transforms/image_rows.h"
 #include "data/transforms/transform_list.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "proto/config_errors.h"
 #include "proto/example.pb.h"
 #include "runtime/base/bfloat16.h"
+#include "runtime/io/png.h"
 
 namespace tpurun {
 namespace {
@@ -218,6 +224,163 @@ TEST(Cast, BytesAreScaledInF32AndThenRounded) {
       EXPECT_EQ(bf16.values<uint16_t>()[i], BFloat16Bits(want)) << i;
     }
   }
+}
+
+// ---------------------------------------------------------------------------------------- images
+
+// Fills `out` with `transform` of all rows of `in`.
+void Apply(const RowTransform& transform, const Table& in, std::span<const RowId> ids, Table* out) {
+  RowTransform::Apply apply = transform.apply;
+  EXPECT_TRUE(apply({in, ids, kPlace}, out).ok());
+}
+
+std::vector<std::byte> BytesOf(const Column& column) {
+  return {column.bytes.data(), column.bytes.data() + column.bytes.size()};
+}
+
+TEST(DoBoth, ResizedImagesAreMirrored) {
+  constexpr int64_t kRows = 16;
+  std::vector<RowId> ids;
+  for (int64_t row = 0; row < kRows; ++row) ids.push_back({.epoch = 0, .index = row});
+  std::mt19937 random(1);
+  for (const char* const method : {"BILINEAR", "BICUBIC", "AREA", "NEAREST_NEIGHBOR"}) {
+    for (const int64_t channels : {1, 3, 4}) {
+      SCOPED_TRACE(absl::StrCat(method, " of ", channels, " channels"));
+      Table in = EmptyTable({{"image", proto::UINT8, {11, 13, channels}}}, kRows);
+      in.columns[0].bytes.resize(kRows * 11 * 13 * channels);
+      std::generate_n(in.columns[0].bytes.data(), in.columns[0].bytes.size(),
+                      [&] { return static_cast<std::byte>(random()); });
+      const RowTransform resize =
+          Bind(absl::StrCat("resize { feature: 'image' size: [9, 7] method: ", method, " }"),
+               {in.columns[0].type});
+      RowTransform flip = Bind("random_flip_left_right { feature: 'image' }", resize.output);
+      ASSERT_TRUE(flip.open({.seed = 3}, &flip).ok());
+      Table apart = EmptyTable(resize.output, kRows);
+      Apply(resize, in, ids, &apart);
+      const Table resized = apart;
+      Apply(flip, resized, ids, &apart);
+
+      const std::optional<RowTransform> both = DoBoth(resize, flip);
+      ASSERT_TRUE(both.has_value());
+      EXPECT_TRUE(both->is_random);
+      Table together = EmptyTable(both->output, kRows);
+      Apply(*both, in, ids, &together);
+      EXPECT_EQ(BytesOf(together.columns[0]), BytesOf(apart.columns[0]));
+      // About half of the rows are mirrored.
+      EXPECT_NE(BytesOf(together.columns[0]), BytesOf(resized.columns[0]));
+    }
+  }
+  const RowTransform resize =
+      Bind("resize { feature: 'a' size: 2 }",
+           {{"a", proto::UINT8, {4, 4, 3}}, {"b", proto::UINT8, {2, 2, 3}}});
+  for (const char* const other :
+       {"random_flip_left_right { feature: 'b' }", "random_flip_up_down { feature: 'a' }"}) {
+    RowTransform flip = Bind(other, resize.output);
+    ASSERT_TRUE(flip.open({}, &flip).ok());
+    EXPECT_FALSE(DoBoth(resize, flip).has_value()) << other;
+  }
+}
+
+// A transform of an opened input.
+RowTransform Open(const std::string& text, const Schema& input) {
+  RowTransform bound = Bind(text, input);
+  if (bound.open != nullptr) {
+    EXPECT_TRUE(bound.open({.seed = 5}, &bound).ok());
+  }
+  return bound;
+}
+
+// Files of images of several sizes.
+std::vector<std::string> EncodedImages() {
+  std::mt19937 random(2);
+  std::vector<std::string> files;
+  for (const auto& [height, width] : {std::pair{40, 30}, {17, 65}, {31, 32}, {20, 20}, {1, 9}}) {
+    std::vector<uint8_t> pixels(height * width * 3);
+    std::generate(pixels.begin(), pixels.end(), std::ref(random));
+    files.push_back(EncodeJpeg(pixels, {height, width, 3}, 90));
+    files.push_back(EncodePng(pixels, height, width, 3).value());
+  }
+  return files;
+}
+
+Table TableOf(const std::vector<std::string>& files) {
+  Table table = EmptyTable({{"file", proto::STRING, {}}}, std::ssize(files));
+  for (const std::string& file : files) table.columns[0].AppendView(file);
+  return table;
+}
+
+// What the transforms make of `in` one after the other. Counts in *passes those that are left when
+// DoBoth has joined them, and applies these to another copy, whose result is *joined.
+Table ApplyAll(const std::vector<std::string>& texts, Table in, std::span<const RowId> ids,
+               int* passes, Table* joined) {
+  Schema schema;
+  for (const Column& column : in.columns) schema.push_back(column.type);
+  std::vector<RowTransform> transforms;
+  *joined = in;
+  for (const std::string& text : texts) {
+    RowTransform next = Open(text, schema);
+    schema = next.output;
+    Table out = EmptyTable(schema, in.rows);
+    if (next.in_place) out.column("image").SwapValues(in.column("image"));
+    Apply(next, in, ids, &out);
+    in = std::move(out);
+    std::optional<RowTransform> both;
+    if (!transforms.empty()) both = DoBoth(transforms.back(), next);
+    if (both.has_value()) {
+      transforms.back() = *std::move(both);
+    } else {
+      transforms.push_back(std::move(next));
+    }
+  }
+  *passes = static_cast<int>(transforms.size());
+  for (const RowTransform& transform : transforms) {
+    Table out = EmptyTable(transform.output, joined->rows);
+    if (transform.in_place) out.column("image").SwapValues(joined->column("image"));
+    Apply(transform, *joined, ids, &out);
+    *joined = std::move(out);
+  }
+  return in;
+}
+
+TEST(DoBoth, DecodedImagesAreCutResizedAndMirroredOnTheWay) {
+  const std::vector<std::string> files = EncodedImages();
+  std::vector<RowId> ids;
+  for (int64_t i = 0; i < std::ssize(files); ++i) ids.push_back({.epoch = 1, .index = i});
+  const char* const cuts[] = {
+      "", "resize_with_crop_or_pad { feature: 'image' size: [24, 28] }",
+      "central_crop { feature: 'image' size: 20 padding: 4 }",
+      "sample_distorted_bounding_box { feature: 'image' area_range: [0.1, 1] max_attempts: 10 }"};
+  for (const char* const cut : cuts) {
+    for (const char* const method : {"BILINEAR", "BICUBIC", "AREA", "NEAREST_NEIGHBOR"}) {
+      SCOPED_TRACE(absl::StrCat(cut, " ", method));
+      std::vector<std::string> texts = {
+          "decode_image { feature: 'file' output: 'image' channels: 3 }", cut,
+          absl::StrCat("resize { feature: 'image' size: [21, 26] method: ", method, " }"),
+          "random_flip_left_right { feature: 'image' }"};
+      std::erase(texts, "");
+      int passes = 0;
+      Table joined;
+      const Table apart = ApplyAll(texts, TableOf(files), ids, &passes, &joined);
+      // These two resize by rows.
+      EXPECT_EQ(passes, absl::StartsWith(method, "BI") ? 1 : 2);
+      EXPECT_EQ(BytesOf(joined.column("image")), BytesOf(apart.column("image")));
+    }
+  }
+}
+
+TEST(DoBoth, ADamagedImageIsNamed) {
+  std::vector<std::string> files = EncodedImages();
+  files[2].resize(files[2].size() / 2);
+  const Table in = TableOf(files);
+  const RowTransform decode =
+      Open("decode_image { feature: 'file' output: 'image' }", {in.columns[0].type});
+  const std::optional<RowTransform> both =
+      DoBoth(decode, Open("resize { feature: 'image' size: 4 }", decode.output));
+  ASSERT_TRUE(both.has_value());
+  RowTransform::Apply apply = both->apply;
+  Table out = EmptyTable(both->output, in.rows);
+  EXPECT_EQ(apply({in, {}, kPlace}, &out),
+            absl::DataLossError("row 2: feature \"file\": a JPEG whose last bytes are missing"));
 }
 
 // ------------------------------------------------------------------------------ split and ngrams

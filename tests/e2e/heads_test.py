@@ -59,6 +59,8 @@ class HeadsTest(ProgramTest):
                 ('auc { labels: "Species" predictions: "logits" class_id: 2 }', probabilities),
                 ('f1_score { labels: "Species" predictions: "PetalWidth" }',
                  'want predictions 0 and 1, or thresholds for probabilities, such as 0.5'),
+                ('binary_crossentropy { labels: "PetalLength" predictions: "PetalLength" }',
+                 r'want labels in \[0, 1\], and predictions such as the "logistic" or "probabilities" of a head'),
                 (f'mean_iou {{ {ids} num_classes: 2 }}', r'want labels and predictions in \[0, 2\)'),
                 (f'matthews_correlation {{ {ids} num_classes: 1 }}',
                  r'want labels and predictions in \[0, 1\)')):
@@ -72,6 +74,20 @@ class HeadsTest(ProgramTest):
             'evaluate', 'model', '--set', 'model.eval_metric+={ name: "q" auc { labels: "Species" '
             'predictions: "probabilities" class_id: 2 } }')))
         self.assertGreater(one['q'], 0.9)
+
+    def test_a_metric_of_nan_is_nan(self):
+        """Not a number in which NaN counts as a small one."""
+        self.succeed(*self.iris('train', 'model', '--max_steps=20'))
+        nan = ('--set', 'model.layer+={ name: "nan" op { name: "sqrt" } input: "minus" }', '--set',
+               'model.layer+={ name: "minus" op { name: "neg" } input: "PetalWidth" }')
+        metrics = [flag for name, metric in (
+            ('auc', 'auc { labels: "one" predictions: "nan" }'),
+            ('recall', 'recall { labels: "one" predictions: "nan" thresholds: [0.2, 0.5] }')) for flag in (
+                '--set', f'model.eval_metric+={{ name: "{name}" {metric} }}')]
+        ones = ('--set', 'model.layer+={ name: "one" op { name: "equal" } input: "PetalWidth" input: "PetalWidth" }')
+        result = self.result(self.succeed(*self.iris('evaluate', 'model', nan[2], nan[3], *nan[:2], *ones, *metrics)))
+        self.assertEqual((result['auc'], result['recall']), ('NaN', ['NaN'] * 2))
+        self.assertGreater(result['accuracy'], 0.5)
 
     def test_a_head_over_a_softmax_warns(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=5', '--set',

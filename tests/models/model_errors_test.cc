@@ -384,7 +384,7 @@ eval_metric { name: "g" num_groups: 2 mean { values: "logits" } })"),
        "INT32 or INT64 [N], got \"ids\" of s64[N,2]\n"
        "model.textproto:17:34: eval_metric 4 \"e\": num_groups must be > 0, got 0\n"
        "model.textproto:18:34: eval_metric 5 \"f\": num_groups: got 200, want at most 164: the "
-       "metric has 398 sums for each group\n"
+       "metric has 399 sums for each group\n"
        "model.textproto:19:25: eval_metric 6 \"g\": num_groups needs by, which is not given"},
       {"predictions of heads", IrisWith(7, R"(layer { name: "logits" dense { units: 3 } }
 layer { name: "probabilities" input: "logits" activation { function: SOFTPLUS } }
