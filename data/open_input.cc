@@ -426,11 +426,11 @@ class PipelineOpener {
                            ", that of ", args_.shard.fed, " ", args_.shard.index));
   }
 
-  // A crop of decoded images decodes the window alone, in the stage of the decoding.
+  // What DoBoth does counts in the stage of the first transform.
   void AddRowTransform(RowTransform row, const char* name) {
     std::vector<RowTransform>& transforms = elements_.map.transforms;
     std::optional<RowTransform> both;
-    if (!transforms.empty()) both = DecodeWindows(transforms.back(), row);
+    if (!transforms.empty()) both = DoBoth(transforms.back(), row);
     if (both.has_value()) {
       transforms.back() = *std::move(both);
       return;

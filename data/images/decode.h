@@ -4,6 +4,7 @@
 #define TPURUN_DATA_IMAGES_DECODE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -44,6 +45,9 @@ class EncodedImage {
   // `stride` bytes after the one before it. They are those of the whole decoded image. To be called
   // once. Damage of a JPEG behind the window may not be noticed.
   virtual absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) = 0;
+  // The same: calls `take` with row after row of the window. A row is valid until it returns.
+  using TakeRow = std::function<void(const uint8_t* row)>;
+  virtual absl::Status DecodeRows(const ImageWindow& window, const TakeRow& take) = 0;
 
  protected:
   ImageSize size_;

@@ -104,6 +104,24 @@ class JpegImage : public EncodedImage {
   }
 
   absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
+    const bool whole_rows = window.width == size_.width;
+    if (!whole_rows) {
+      return DecodeRows(window, [&](const uint8_t* row) {
+        std::memcpy(out, row, window.width * size_.channels);
+        out += stride;
+      });
+    }
+    return Guarded([&] {
+      jpeg_start_decompress(&info_);
+      if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);
+      for (int64_t y = 0; y < window.height; ++y) {
+        JSAMPROW row = out + y * stride;
+        jpeg_read_scanlines(&info_, &row, 1);
+      }
+    });
+  }
+
+  absl::Status DecodeRows(const ImageWindow& window, const TakeRow& take) override {
     JDIMENSION first = 0, columns = info_.output_width;
     RETURN_IF_ERROR(Guarded([&] {
       jpeg_start_decompress(&info_);
@@ -111,15 +129,12 @@ class JpegImage : public EncodedImage {
     }));
     row_.resize(static_cast<size_t>(columns) * size_.channels);
     const size_t begin = (window.x - first) * size_.channels;
-    const size_t bytes = window.width * size_.channels;
-    // A whole row is decoded to its place.
-    const bool in_place = begin == 0 && bytes == row_.size();
     return Guarded([&] {
       if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);
       for (int64_t y = 0; y < window.height; ++y) {
-        JSAMPROW row = in_place ? out + y * stride : row_.data();
+        JSAMPROW row = row_.data();
         jpeg_read_scanlines(&info_, &row, 1);
-        if (!in_place) std::memcpy(out + y * stride, row_.data() + begin, bytes);
+        take(row + begin);
       }
     });
   }

@@ -56,11 +56,17 @@ class PngImage : public EncodedImage {
   bool HasEnd() const override { return rest_.find("IEND") != std::string_view::npos; }
 
   absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
+    return DecodeRows(window, [&](const uint8_t* row) {
+      std::memcpy(out, row, window.width * size_.channels);
+      out += stride;
+    });
+  }
+
+  absl::Status DecodeRows(const ImageWindow& window, const TakeRow& take) override {
     const bool interlaced = passes_ > 1;
     const size_t row_bytes = size_.width * size_.channels;
     row_.resize(interlaced ? row_bytes * size_.height : row_bytes);
     const size_t begin = window.x * size_.channels;
-    const size_t bytes = window.width * size_.channels;
     return Guarded([&] {
       // Passes of an interlaced image complete all of its rows.
       for (int pass = 0; pass < passes_; ++pass) {
@@ -68,7 +74,7 @@ class PngImage : public EncodedImage {
           uint8_t* const row = row_.data() + (interlaced ? y * row_bytes : 0);
           png_read_row(png_, row, nullptr);
           if (pass + 1 < passes_ || y < window.y || y >= window.y + window.height) continue;
-          std::memcpy(out + (y - window.y) * stride, row + begin, bytes);
+          take(row + begin);
         }
       }
       // The checksums are behind the last row.

@@ -58,6 +58,19 @@ TPURUN_CLONES void Lerp(const float* low, const float* high, float weight, int64
   for (int64_t i = 0; i < count; ++i) to[i] = low[i] + (high[i] - low[i]) * weight;
 }
 
+struct LinearTaps {
+  int64_t low, high;  // places
+  float weight;       // of the second
+};
+
+LinearTaps LinearTapsOf(int64_t i, int64_t size, float scale, bool half_pixel_centers) {
+  const float at = PlaceOf(i, scale, half_pixel_centers);
+  const float begin = std::floor(at);
+  return {.low = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size - 1),
+          .high = std::min(static_cast<int64_t>(std::ceil(at)), size - 1),
+          .weight = at - begin};
+}
+
 // The bicubic kernel of Keys, "Cubic Convolution Interpolation", 1981, at 1025 places in [0, 1]:
 // first[i] at i / 1024, second[i] at 1 + i / 1024.
 struct CubicTable {
@@ -174,85 +187,99 @@ void Resizer::Taps::Set(int k, int64_t x, int64_t channels, int64_t source, floa
   }
 }
 
+bool Resizer::takes_rows() const {
+  return method_ == proto::Resize::BILINEAR || method_ == proto::Resize::BICUBIC;
+}
+
+void Resizer::Begin(const ImageSize& size, float* to) {
+  size_ = size;
+  to_ = to;
+  made_ = row_ = 0;
+  const bool bilinear = method_ == proto::Resize::BILINEAR;
+  const int64_t row_values = width_ * size.channels;
+  columns_.Resize(row_values, bilinear ? 2 : 4);
+  const float x_scale = ScaleOf(size.width, width_);
+  for (int64_t x = 0; x < width_; ++x) {
+    if (bilinear) {
+      const LinearTaps taps = LinearTapsOf(x, size.width, x_scale, half_pixel_centers_);
+      columns_.Set(0, ColumnOf(x), size.channels, taps.low, 0);
+      columns_.Set(1, ColumnOf(x), size.channels, taps.high, taps.weight);
+      continue;
+    }
+    const CubicTaps taps = CubicTapsOf(x, size.width, x_scale, half_pixel_centers_);
+    for (int k = 0; k < 4; ++k)
+      columns_.Set(k, ColumnOf(x), size.channels, taps.place[k], taps.weight[k]);
+  }
+  source_.resize(size.width * size.channels + 1);
+  for (auto& line : lines_) line.resize(bilinear ? row_values + 1 : 0);
+  std::fill_n(line_row_, 2, -1);
+}
+
+template <typename T>
+void Resizer::AddRow(const T* row) {
+  if (method_ == proto::Resize::BILINEAR) {
+    AddBilinear(row);
+  } else {
+    AddBicubic(row);
+  }
+  ++row_;
+}
+
+template void Resizer::AddRow<uint8_t>(const uint8_t* row);
+template void Resizer::AddRow<float>(const float* row);
+
+template <typename T>
+void Resizer::AddBilinear(const T* row) {
+  const auto lerp = size_.channels == 3 ? LerpPixels : LerpPlaces;
+  const int64_t row_values = width_ * size_.channels;
+  const float y_scale = ScaleOf(size_.height, height_);
+  bool is_line = false;
+  for (; made_ < height_; ++made_, to_ += row_values) {
+    const LinearTaps taps = LinearTapsOf(made_, size_.height, y_scale, half_pixel_centers_);
+    if (row_ < taps.low) return;
+    // Rows before taps.low are not needed any more.
+    const int low = line_row_[1] == taps.low ? 1 : 0;
+    const int high = taps.high == taps.low ? low : 1 - low;
+    if (!is_line && (row_ == taps.low || row_ == taps.high)) {
+      const int line = row_ == taps.low ? low : high;
+      ToFloats(row, size_.width * size_.channels, source_.data());
+      lerp(source_.data(), columns_.place[0].data(), columns_.place[1].data(),
+           columns_.weight[1].data(), row_values, lines_[line].data());
+      line_row_[line] = row_;
+      is_line = true;
+    }
+    if (row_ < taps.high) return;
+    Lerp(lines_[low].data(), lines_[high].data(), taps.weight, row_values, to_);
+  }
+}
+
+template <typename T>
+void Resizer::AddBicubic(const T* row) {
+  const int64_t values = size_.width * size_.channels, row_values = width_ * size_.channels;
+  const float y_scale = ScaleOf(size_.height, height_);
+  std::vector<std::byte>& last = last_[row_ % 4];
+  last.resize(values * sizeof(T));
+  std::memcpy(last.data(), row, last.size());
+  for (; made_ < height_; ++made_, to_ += row_values) {
+    const CubicTaps taps = CubicTapsOf(made_, size_.height, y_scale, half_pixel_centers_);
+    if (row_ < taps.place[3]) return;
+    const T* rows[4];
+    for (int k = 0; k < 4; ++k)
+      rows[k] = reinterpret_cast<const T*>(last_[taps.place[k] % 4].data());
+    SumFourRows(rows, taps.weight, values, source_.data());
+    SumFourPlaces(source_.data(), columns_.place, columns_.weight, row_values, to_);
+  }
+}
+
 template <typename T>
 void Resizer::Resize(const T* from, const ImageSize& size, float* to) {
-  switch (method_) {
-    case proto::Resize::BILINEAR:
-      return Bilinear(from, size, to);
-    case proto::Resize::BICUBIC:
-      return Bicubic(from, size, to);
-    case proto::Resize::AREA:
-      return Area(from, size, to);
-    case proto::Resize::NEAREST_NEIGHBOR:
-      break;
-  }
+  if (!takes_rows()) return Area(from, size, to);
+  Begin(size, to);
+  for (int64_t y = 0; y < size.height; ++y) AddRow(from + y * size.width * size.channels);
 }
 
 template void Resizer::Resize<uint8_t>(const uint8_t* from, const ImageSize& size, float* to);
 template void Resizer::Resize<float>(const float* from, const ImageSize& size, float* to);
-
-template <typename T>
-void Resizer::Bilinear(const T* from, const ImageSize& size, float* to) {
-  const int64_t channels = size.channels;
-  const int64_t row_values = width_ * channels;
-  columns_.Resize(row_values, 2);
-  const float x_scale = ScaleOf(size.width, width_);
-  for (int64_t x = 0; x < width_; ++x) {
-    const float at = PlaceOf(x, x_scale, half_pixel_centers_);
-    const float begin = std::floor(at);
-    const int64_t low = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size.width - 1);
-    const int64_t high = std::min(static_cast<int64_t>(std::ceil(at)), size.width - 1);
-    columns_.Set(0, x, channels, low, 0);
-    columns_.Set(1, x, channels, high, at - begin);
-  }
-  source_.resize(size.width * channels + 1);
-  const auto lerp = channels == 3 ? LerpPixels : LerpPlaces;
-  for (auto& line : lines_) line.resize(row_values + 1);
-  int64_t line_row[2] = {-1, -1};  // the row of the image that each line is of
-  // The row of the image at the result's width: in lines_[i], unless another line has it.
-  const auto line_of = [&](int64_t row, int spared) -> int {
-    for (int i = 0; i < 2; ++i) {
-      if (line_row[i] == row) return i;
-    }
-    const int i = 1 - spared;
-    ToFloats(from + row * size.width * channels, size.width * channels, source_.data());
-    lerp(source_.data(), columns_.place[0].data(), columns_.place[1].data(),
-         columns_.weight[1].data(), row_values, lines_[i].data());
-    line_row[i] = row;
-    return i;
-  };
-  const float y_scale = ScaleOf(size.height, height_);
-  for (int64_t y = 0; y < height_; ++y) {
-    const float at = PlaceOf(y, y_scale, half_pixel_centers_);
-    const float begin = std::floor(at);
-    const int64_t low_row = std::clamp<int64_t>(static_cast<int64_t>(begin), 0, size.height - 1);
-    const int64_t high_row = std::min(static_cast<int64_t>(std::ceil(at)), size.height - 1);
-    const int low = line_of(low_row, line_row[0] == high_row ? 0 : 1);
-    const int high = line_of(high_row, low);
-    Lerp(lines_[low].data(), lines_[high].data(), at - begin, row_values, to + y * row_values);
-  }
-}
-
-template <typename T>
-void Resizer::Bicubic(const T* from, const ImageSize& size, float* to) {
-  const int64_t channels = size.channels;
-  const int64_t row_values = width_ * channels;
-  columns_.Resize(row_values, 4);
-  const float x_scale = ScaleOf(size.width, width_);
-  for (int64_t x = 0; x < width_; ++x) {
-    const CubicTaps taps = CubicTapsOf(x, size.width, x_scale, half_pixel_centers_);
-    for (int k = 0; k < 4; ++k) columns_.Set(k, x, channels, taps.place[k], taps.weight[k]);
-  }
-  source_.resize(size.width * channels);
-  const float y_scale = ScaleOf(size.height, height_);
-  for (int64_t y = 0; y < height_; ++y) {
-    const CubicTaps taps = CubicTapsOf(y, size.height, y_scale, half_pixel_centers_);
-    const T* rows[4];
-    for (int k = 0; k < 4; ++k) rows[k] = from + taps.place[k] * size.width * channels;
-    SumFourRows(rows, taps.weight, size.width * channels, source_.data());
-    SumFourPlaces(source_.data(), columns_.place, columns_.weight, row_values, to + y * row_values);
-  }
-}
 
 template <typename T>
 void Resizer::Area(const T* from, const ImageSize& size, float* to) {
@@ -281,7 +308,7 @@ void Resizer::Area(const T* from, const ImageSize& size, float* to) {
           const float share = row == rows.begin ? rows.first : row == rows.end - 1 ? rows.last : 1;
           sum += row_sum * share;
         }
-        to[(y * width_ + x) * channels + c] = sum * scale;
+        to[(y * width_ + ColumnOf(x)) * channels + c] = sum * scale;
       }
     }
   }
@@ -300,9 +327,11 @@ void Resizer::ResizeNearest(const void* from, const ImageSize& size, int64_t val
   for (int64_t y = 0; y < height_; ++y) {
     const std::byte* const row = static_cast<const std::byte*>(from) +
                                  source_of(y, y_scale, size.height) * size.width * pixel;
-    for (int64_t x = 0; x < width_; ++x, out += pixel) {
-      std::memcpy(out, row + source_of(x, x_scale, size.width) * pixel, pixel);
+    for (int64_t x = 0; x < width_; ++x) {
+      std::memcpy(out + ColumnOf(x) * pixel, row + source_of(x, x_scale, size.width) * pixel,
+                  pixel);
     }
+    out += width_ * pixel;
   }
 }
 

@@ -31,7 +31,9 @@ std::optional<RowTransform> BindDecodeImage(const proto::Transform& transform, c
   whole.choose_window = [](const ImageSize& size, const RowBatch&, int64_t) {
     return ImageWindow{0, 0, size.height, size.width};
   };
-  bound.apply = DecodeWindows(bound, whole)->apply;
+  const RowTransform decode = DecodeWindows(bound, whole);
+  bound.apply = decode.apply;
+  bound.decode_rows = decode.decode_rows;
   return bound;
 }
 

@@ -36,16 +36,69 @@ std::byte* AddWindow(const ImageWindow& window, const ImageWindow& inside, int64
   return out + ((inside.y - window.y) * window.width + inside.x - window.x) * pixel;
 }
 
-absl::Status DecodeWindow(std::string_view bytes, const RowBatch& rows, int64_t row,
-                          const RowTransform::OpenImage& open_image,
-                          const RowTransform::ChooseWindow& choose_window, Column* to) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<EncodedImage> image, open_image(bytes));
-  const ImageSize& size = image->size();
-  ASSIGN_OR_RETURN(const ImageWindow window, choose_window(size, rows, row));
-  const ImageWindow inside = InsideOf(window, size);
-  std::byte* const out = AddWindow(window, inside, size.channels, to);
-  if (inside.height == 0 || inside.width == 0) return absl::OkStatus();
-  return image->Decode(inside, window.width * size.channels, reinterpret_cast<uint8_t*>(out));
+struct OpenedWindow {
+  std::unique_ptr<EncodedImage> image;
+  ImageWindow window, inside;  // `inside` is the part within the image
+
+  bool is_empty() const { return inside.height == 0 || inside.width == 0; }
+};
+
+absl::StatusOr<OpenedWindow> OpenWindow(std::string_view bytes, const RowBatch& rows, int64_t row,
+                                        const RowTransform::OpenImage& open_image,
+                                        const RowTransform::ChooseWindow& choose_window) {
+  OpenedWindow opened;
+  ASSIGN_OR_RETURN(opened.image, open_image(bytes));
+  ASSIGN_OR_RETURN(opened.window, choose_window(opened.image->size(), rows, row));
+  opened.inside = InsideOf(opened.window, opened.image->size());
+  return opened;
+}
+
+absl::Status DecodeTo(const OpenedWindow& opened, Column* to) {
+  const auto& [image, window, inside] = opened;
+  const int64_t channels = image->size().channels;
+  std::byte* const out = AddWindow(window, inside, channels, to);
+  if (opened.is_empty()) return absl::OkStatus();
+  return image->Decode(inside, window.width * channels, reinterpret_cast<uint8_t*>(out));
+}
+
+absl::Status DecodeTo(const OpenedWindow& opened, const RowTransform::ImageRows& to) {
+  const auto& [image, window, inside] = opened;
+  const int64_t channels = image->size().channels;
+  to.begin({window.height, window.width, channels});
+  if (inside == window) return image->DecodeRows(inside, to.take);
+  std::vector<uint8_t> row(window.width * channels);  // 0 beside what is inside
+  const auto take_zeros = [&](int64_t count) {
+    const std::vector<uint8_t> zeros(row.size());
+    for (int64_t y = 0; y < count; ++y) to.take(zeros.data());
+  };
+  if (opened.is_empty()) {
+    take_zeros(window.height);
+    return absl::OkStatus();
+  }
+  take_zeros(inside.y - window.y);
+  uint8_t* const begin = row.data() + (inside.x - window.x) * channels;
+  RETURN_IF_ERROR(image->DecodeRows(inside, [&](const uint8_t* decoded) {
+    std::copy_n(decoded, inside.width * channels, begin);
+    to.take(row.data());
+  }));
+  take_zeros(window.y + window.height - inside.y - inside.height);
+  return absl::OkStatus();
+}
+
+// The transform that decodes and resizes, for `resize` ahead of which `decode` stands.
+RowTransform ResizeDecoded(const RowTransform& decode, RowTransform resize) {
+  resize.reads[0] = decode.reads[0];
+  resize.is_random = decode.is_random;
+  resize.beside_resize.decode = decode.decode_rows;
+  resize.apply = resize.resize(resize.beside_resize);
+  return resize;
+}
+
+RowTransform ResizeAndMirror(RowTransform resize, const RowTransform& mirror) {
+  resize.is_random = true;
+  resize.beside_resize.mirrors = mirror.mirrors;
+  resize.apply = resize.resize(resize.beside_resize);
+  return resize;
 }
 
 }  // namespace
@@ -126,28 +179,37 @@ RowTransform::Apply CutWindows(std::vector<std::string> features,
   };
 }
 
-std::optional<RowTransform> DecodeWindows(const RowTransform& decode, const RowTransform& cut) {
-  if (decode.open_image == nullptr || cut.choose_window == nullptr) return std::nullopt;
-  if (cut.makes != decode.makes) return std::nullopt;
+RowTransform DecodeWindows(const RowTransform& decode, const RowTransform& cut) {
   RowTransform both = cut;
   both.reads[0] = decode.reads[0];
-  both.apply = [feature = decode.reads[0], output = cut.makes[0], open_image = decode.open_image,
-                choose_window = cut.choose_window](const RowBatch& rows,
-                                                   Table* out) -> absl::Status {
-    const Column& from = rows.in.column(feature);
+  // Decodes the image of a row for a column or for ImageRows.
+  const auto decode_to = [feature = decode.reads[0], open_image = decode.open_image,
+                          choose_window = cut.choose_window](const RowBatch& rows, int64_t row,
+                                                             auto&& to) -> absl::Status {
+    const absl::StatusOr<OpenedWindow> opened =
+        OpenWindow(rows.in.column(feature).string(row), rows, row, open_image, choose_window);
+    const absl::Status status = opened.ok() ? DecodeTo(*opened, to) : opened.status();
+    if (status.ok()) return status;
+    return Annotate(status, absl::StrCat(rows.where(row), ": feature ", Quote(feature)));
+  };
+  both.apply = [decode_to, output = cut.makes[0]](const RowBatch& rows, Table* out) {
     Column& to = out->column(output);
     to.Clear();
-    for (int64_t row = 0; row < rows.in.rows; ++row) {
-      const absl::Status decoded =
-          DecodeWindow(from.string(row), rows, row, open_image, choose_window, &to);
-      if (!decoded.ok()) {
-        return Annotate(decoded, absl::StrCat(rows.where(row), ": feature ", Quote(feature)));
-      }
-    }
+    for (int64_t row = 0; row < rows.in.rows; ++row) RETURN_IF_ERROR(decode_to(rows, row, &to));
     return absl::OkStatus();
   };
+  both.decode_rows = decode_to;
   both.choose_window = nullptr;
   return both;
+}
+
+std::optional<RowTransform> DoBoth(const RowTransform& first, const RowTransform& second) {
+  if (first.makes != second.makes) return std::nullopt;
+  if (first.open_image != nullptr && second.choose_window != nullptr)
+    return DecodeWindows(first, second);
+  if (first.decode_rows != nullptr && second.resizes_by_rows) return ResizeDecoded(first, second);
+  if (first.resize != nullptr && second.mirrors != nullptr) return ResizeAndMirror(first, second);
+  return std::nullopt;
 }
 
 }  // namespace tpurun

@@ -55,9 +55,12 @@ class ElementDraws {
 RowTransform::Apply CutWindows(std::vector<std::string> features,
                                RowTransform::ChooseWindow choose_window);
 
-// If `cut` cuts windows out of the images that `decode` makes, and out of nothing else, the
-// transform that does both and decodes the windows alone. Else nullopt.
-std::optional<RowTransform> DecodeWindows(const RowTransform& decode, const RowTransform& cut);
+// The transform that decodes the windows alone which `cut` cuts out of the images of `decode`.
+RowTransform DecodeWindows(const RowTransform& decode, const RowTransform& cut);
+// The transform that does what two do one after the other, if there is a quicker way and the second
+// changes the images that the first makes, and no others: it decodes windows alone, resizes rows as
+// they are decoded, and mirrors images as they are resized. Else nullopt.
+std::optional<RowTransform> DoBoth(const RowTransform& first, const RowTransform& second);
 
 }  // namespace tpurun
 

@@ -63,12 +63,16 @@ std::optional<RowTransform> BindFlip(const proto::FeatureOnly& flip, const char*
   bound->is_random = true;
   bound->in_place = true;
   bound->open = [name, mirror](const RowOpenArgs& args, RowTransform* row) {
-    row->apply = [features = row->makes, mirror, draws = ElementDraws(name, args)](
-                     const RowBatch& rows, Table* out) {
+    const RowTransform::Mirrors mirrors = [draws = ElementDraws(name, args)](const RowBatch& rows,
+                                                                             int64_t i) {
+      return UniformFloat(draws.Draw(rows.ids[i])[0]) < 0.5f;
+    };
+    if (mirror == Mirror::kLeftRight) row->mirrors = mirrors;
+    row->apply = [features = row->makes, mirror, mirrors](const RowBatch& rows, Table* out) {
       for (const std::string& feature : features) {
         Column& images = out->column(feature);
         for (int64_t i = 0; i < rows.in.rows; ++i) {
-          if (UniformFloat(draws.Draw(rows.ids[i])[0]) >= 0.5f) continue;
+          if (!mirrors(rows, i)) continue;
           MirrorImage(ImageSizeOf(images.DimsOf(i)), ElementBytes(images.type.dtype), mirror,
                       images.BytesOf(i).data());
         }

@@ -5,6 +5,7 @@
 
 #include "data/transforms/image_rows.h"
 #include "data/transforms/transform_list.h"
+#include "runtime/base/status.h"
 #include "runtime/base/text.h"
 
 namespace tpurun {
@@ -23,6 +24,16 @@ void ResizeRow(const Column& from, int64_t row, const HeightAndWidth& size, bool
   } else {
     resizer.Resize(reinterpret_cast<const float*>(bytes), image, reinterpret_cast<float*>(out));
   }
+}
+
+// Resizes an image as it is decoded.
+RowTransform::ImageRows RowsFor(const HeightAndWidth& size, Resizer& resizer, Column* to) {
+  return {.begin =
+              [&size, &resizer, to](const ImageSize& image) {
+                const int64_t dims[] = {size.height, size.width, image.channels};
+                resizer.Begin(image, reinterpret_cast<float*>(to->AddRow(dims)));
+              },
+          .take = [&resizer](const uint8_t* row) { resizer.AddRow(row); }};
 }
 
 }  // namespace
@@ -44,19 +55,27 @@ std::optional<RowTransform> BindResize(const proto::Transform& transform, const 
   };
   std::optional<RowTransform> bound = BindImages(resize.feature(), input, made, errors);
   if (!errors.empty()) return std::nullopt;
-  bound->apply = [features = bound->makes, size = *size, nearest,
-                  resizer = Resizer(resize.method(), resize.half_pixel_centers(), size->height,
-                                    size->width)](const RowBatch& rows, Table* out) mutable {
-    for (const std::string& feature : features) {
-      const Column& from = rows.in.column(feature);
-      Column& to = out->column(feature);
-      to.Clear();
-      for (int64_t row = 0; row < rows.in.rows; ++row) {
-        ResizeRow(from, row, size, nearest, resizer, &to);
+  const Resizer resizer(resize.method(), resize.half_pixel_centers(), size->height, size->width);
+  bound->resizes_by_rows = resizer.takes_rows();
+  bound->resize = [features = bound->makes, size = *size, nearest,
+                   resizer](const RowTransform::BesideResize& beside) -> RowTransform::Apply {
+    return [=, resizer = resizer](const RowBatch& rows, Table* out) mutable {
+      for (const std::string& feature : features) {
+        Column& to = out->column(feature);
+        to.Clear();
+        for (int64_t row = 0; row < rows.in.rows; ++row) {
+          resizer.set_mirrors(beside.mirrors != nullptr && beside.mirrors(rows, row));
+          if (beside.decode != nullptr) {
+            RETURN_IF_ERROR(beside.decode(rows, row, RowsFor(size, resizer, &to)));
+          } else {
+            ResizeRow(rows.in.column(feature), row, size, nearest, resizer, &to);
+          }
+        }
       }
-    }
-    return absl::OkStatus();
+      return absl::OkStatus();
+    };
   };
+  bound->apply = bound->resize({});
   return bound;
 }
 
