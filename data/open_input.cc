@@ -426,15 +426,10 @@ class PipelineOpener {
                            ", that of ", args_.shard.fed, " ", args_.shard.index));
   }
 
-  // What DoBoth does counts in the stage of the first transform.
+  // What can be joined with an earlier transform counts in its stage.
   void AddRowTransform(RowTransform row, const char* name) {
     std::vector<RowTransform>& transforms = elements_.map.transforms;
-    std::optional<RowTransform> both;
-    if (!transforms.empty()) both = DoBoth(transforms.back(), row);
-    if (both.has_value()) {
-      transforms.back() = *std::move(both);
-      return;
-    }
+    if (JoinWithEarlier(row, transforms)) return;
     transforms.push_back(std::move(row));
     if (args_.times != nullptr) elements_.map.stages.push_back(NextStage(name));
   }

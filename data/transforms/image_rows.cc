@@ -36,6 +36,12 @@ std::byte* AddWindow(const ImageWindow& window, const ImageWindow& inside, int64
   return out + ((inside.y - window.y) * window.width + inside.x - window.x) * pixel;
 }
 
+bool Meet(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& name) {
+    return std::find(b.begin(), b.end(), name) != b.end();
+  });
+}
+
 struct OpenedWindow {
   std::unique_ptr<EncodedImage> image;
   ImageWindow window, inside;  // `inside` is the part within the image
@@ -210,6 +216,26 @@ std::optional<RowTransform> DoBoth(const RowTransform& first, const RowTransform
   if (first.decode_rows != nullptr && second.resizes_by_rows) return ResizeDecoded(first, second);
   if (first.resize != nullptr && second.mirrors != nullptr) return ResizeAndMirror(first, second);
   return std::nullopt;
+}
+
+bool JoinWithEarlier(const RowTransform& row, std::vector<RowTransform>& transforms) {
+  for (size_t i = transforms.size(); i-- > 0;) {
+    if (std::optional<RowTransform> both = DoBoth(transforms[i], row)) {
+      transforms[i] = *std::move(both);
+      for (size_t behind = i + 1; behind < transforms.size(); ++behind) {
+        for (const std::string& name : row.makes) {
+          Schema& output = transforms[behind].output;
+          output[FindColumn(output, name)] = row.output[FindColumn(row.output, name)];
+        }
+      }
+      return true;
+    }
+    if (Meet(transforms[i].makes, row.reads) || Meet(transforms[i].makes, row.makes) ||
+        Meet(transforms[i].reads, row.makes)) {
+      return false;
+    }
+  }
+  return false;
 }
 
 }  // namespace tpurun

@@ -61,6 +61,9 @@ RowTransform DecodeWindows(const RowTransform& decode, const RowTransform& cut);
 // changes the images that the first makes, and no others: it decodes windows alone, resizes rows as
 // they are decoded, and mirrors images as they are resized. Else nullopt.
 std::optional<RowTransform> DoBoth(const RowTransform& first, const RowTransform& second);
+// Joins `row` with one of the transforms that it comes behind, if DoBoth can and those between have
+// nothing to do with its columns. False: it could not.
+bool JoinWithEarlier(const RowTransform& row, std::vector<RowTransform>& transforms);
 
 }  // namespace tpurun
 

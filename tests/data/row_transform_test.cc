@@ -304,13 +304,34 @@ std::vector<std::string> EncodedImages() {
 }
 
 Table TableOf(const std::vector<std::string>& files) {
-  Table table = EmptyTable({{"file", proto::STRING, {}}}, std::ssize(files));
-  for (const std::string& file : files) table.columns[0].AppendView(file);
+  Table table =
+      EmptyTable({{"file", proto::STRING, {}}, {"label", proto::INT64, {}}}, std::ssize(files));
+  for (int64_t i = 0; i < std::ssize(files); ++i) {
+    table.columns[0].AppendView(files[i]);
+    table.columns[1].bytes.Append(&i, sizeof i);
+  }
   return table;
 }
 
+// What a transform makes of `in`, with the columns that it passes on.
+Table Made(const RowTransform& transform, Table in, std::span<const RowId> ids) {
+  Table out = EmptyTable(transform.output, in.rows);
+  const auto makes = [&](const std::string& name) {
+    return std::find(transform.makes.begin(), transform.makes.end(), name) != transform.makes.end();
+  };
+  for (Column& column : in.columns) {
+    if (makes(column.type.name) && transform.in_place)
+      out.column(column.type.name).SwapValues(column);
+  }
+  Apply(transform, in, ids, &out);
+  for (Column& column : in.columns) {
+    if (!makes(column.type.name)) out.column(column.type.name).SwapValues(column);
+  }
+  return out;
+}
+
 // What the transforms make of `in` one after the other. Counts in *passes those that are left when
-// DoBoth has joined them, and applies these to another copy, whose result is *joined.
+// they have been joined, and applies these to another copy, whose result is *joined.
 Table ApplyAll(const std::vector<std::string>& texts, Table in, std::span<const RowId> ids,
                int* passes, Table* joined) {
   Schema schema;
@@ -320,25 +341,12 @@ Table ApplyAll(const std::vector<std::string>& texts, Table in, std::span<const 
   for (const std::string& text : texts) {
     RowTransform next = Open(text, schema);
     schema = next.output;
-    Table out = EmptyTable(schema, in.rows);
-    if (next.in_place) out.column("image").SwapValues(in.column("image"));
-    Apply(next, in, ids, &out);
-    in = std::move(out);
-    std::optional<RowTransform> both;
-    if (!transforms.empty()) both = DoBoth(transforms.back(), next);
-    if (both.has_value()) {
-      transforms.back() = *std::move(both);
-    } else {
-      transforms.push_back(std::move(next));
-    }
+    in = Made(next, std::move(in), ids);
+    if (!JoinWithEarlier(next, transforms)) transforms.push_back(std::move(next));
   }
   *passes = static_cast<int>(transforms.size());
-  for (const RowTransform& transform : transforms) {
-    Table out = EmptyTable(transform.output, joined->rows);
-    if (transform.in_place) out.column("image").SwapValues(joined->column("image"));
-    Apply(transform, *joined, ids, &out);
-    *joined = std::move(out);
-  }
+  for (const RowTransform& transform : transforms)
+    *joined = Made(transform, std::move(*joined), ids);
   return in;
 }
 
@@ -354,16 +362,18 @@ TEST(DoBoth, DecodedImagesAreCutResizedAndMirroredOnTheWay) {
     for (const char* const method : {"BILINEAR", "BICUBIC", "AREA", "NEAREST_NEIGHBOR"}) {
       SCOPED_TRACE(absl::StrCat(cut, " ", method));
       std::vector<std::string> texts = {
-          "decode_image { feature: 'file' output: 'image' channels: 3 }", cut,
+          "decode_image { feature: 'file' output: 'image' channels: 3 }",
+          "cast { feature: 'label' output: 'id' dtype: FLOAT32 offset: -1 }", cut,
           absl::StrCat("resize { feature: 'image' size: [21, 26] method: ", method, " }"),
           "random_flip_left_right { feature: 'image' }"};
       std::erase(texts, "");
       int passes = 0;
       Table joined;
       const Table apart = ApplyAll(texts, TableOf(files), ids, &passes, &joined);
-      // These two resize by rows.
-      EXPECT_EQ(passes, absl::StartsWith(method, "BI") ? 1 : 2);
-      EXPECT_EQ(BytesOf(joined.column("image")), BytesOf(apart.column("image")));
+      // The cast is one; these two methods resize by rows.
+      EXPECT_EQ(passes, absl::StartsWith(method, "BI") ? 2 : 3);
+      for (const char* const column : {"image", "id"})
+        EXPECT_EQ(BytesOf(joined.column(column)), BytesOf(apart.column(column)));
     }
   }
 }
@@ -372,8 +382,8 @@ TEST(DoBoth, ADamagedImageIsNamed) {
   std::vector<std::string> files = EncodedImages();
   files[2].resize(files[2].size() / 2);
   const Table in = TableOf(files);
-  const RowTransform decode =
-      Open("decode_image { feature: 'file' output: 'image' }", {in.columns[0].type});
+  const RowTransform decode = Open("decode_image { feature: 'file' output: 'image' }",
+                                   {in.columns[0].type, in.columns[1].type});
   const std::optional<RowTransform> both =
       DoBoth(decode, Open("resize { feature: 'image' size: 4 }", decode.output));
   ASSERT_TRUE(both.has_value());
