@@ -68,10 +68,10 @@ absl::Status DecodeTo(const OpenedWindow& opened, Column* to) {
 }
 
 absl::Status DecodeTo(const OpenedWindow& opened, const RowTransform::ImageRows& to) {
-  const auto& [image, window, inside] = opened;
-  const int64_t channels = image->size().channels;
+  const ImageWindow &window = opened.window, &inside = opened.inside;
+  const int64_t channels = opened.image->size().channels;
   to.begin({window.height, window.width, channels});
-  if (inside == window) return image->DecodeRows(inside, to.take);
+  if (inside == window) return opened.image->DecodeRows(inside, to.take);
   std::vector<uint8_t> row(window.width * channels);  // 0 beside what is inside
   const auto take_zeros = [&](int64_t count) {
     const std::vector<uint8_t> zeros(row.size());
@@ -83,7 +83,7 @@ absl::Status DecodeTo(const OpenedWindow& opened, const RowTransform::ImageRows&
   }
   take_zeros(inside.y - window.y);
   uint8_t* const begin = row.data() + (inside.x - window.x) * channels;
-  RETURN_IF_ERROR(image->DecodeRows(inside, [&](const uint8_t* decoded) {
+  RETURN_IF_ERROR(opened.image->DecodeRows(inside, [&](const uint8_t* decoded) {
     std::copy_n(decoded, inside.width * channels, begin);
     to.take(row.data());
   }));
