@@ -290,6 +290,14 @@ void LeaveOut(const std::string& why, PlannedFeature& feature) {
   feature.comment = why;
 }
 
+void LeaveOutOfWindows(PlannedFeature& feature) {
+  if (feature.kind == Kind::kCategory) LeaveOut("texts; a series is of numbers", feature);
+  if (feature.kind != Kind::kTime) return;
+  std::erase_if(feature.times,
+                [](const auto& time) { return time.second == proto::ParseTime::DAYS; });
+  if (feature.times.empty()) LeaveOut("times; their order is that of the rows", feature);
+}
+
 NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns) {
   NaValues found;
   for (size_t i = 0; i < kMissingTexts.size(); ++i) {

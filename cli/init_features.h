@@ -38,6 +38,9 @@ std::string LargeIntegersWarning(const InspectedColumn& column, const PlannedFea
                                  bool may_be_ids);
 
 void LeaveOut(const std::string& why, PlannedFeature& feature);
+// Leaves out what windows of a series have no use for: texts, and of times the days, which the
+// model would have to extrapolate.
+void LeaveOutOfWindows(PlannedFeature& feature);
 
 // The texts for missing values in columns that are numbers otherwise.
 NaValues FindNaValues(const std::vector<const InspectedColumn*>& columns);

@@ -95,17 +95,14 @@ class TablePlanner {
     ASSIGN_OR_RETURN(plan_.warnings, CheckTimes(table_, ignored_));
     plan_.na_values = FindNaValues(columns_);
     plan_.features.resize(columns_.size());
-    for (const std::string& label : options.labels) {
-      ASSIGN_OR_RETURN(const size_t column, FindColumn(label, "--label"));
-      series_labels_.insert(column);
-    }
+    RETURN_IF_ERROR(FindSeriesLabels(options.labels));
     for (size_t i = 0; i < plan_.features.size(); ++i) {
       PlanColumn(i);
       LeaveOutOfWindows(plan_.features[i]);
     }
     std::erase_if(made_, [this](const PlannedFeature& made) { return !IsMadeInWindows(made); });
     RETURN_IF_ERROR(PlanSizes(options));
-    RETURN_IF_ERROR(PlanSeriesLabels(options.labels));
+    RETURN_IF_ERROR(PlanSeriesLabels());
     return FinishColumns();
   }
 
@@ -135,15 +132,6 @@ class TablePlanner {
   }
 
   // ---- of a series
-
-  // Texts, and of times the days: the model would have to extrapolate them.
-  static void LeaveOutOfWindows(PlannedFeature& feature) {
-    if (feature.kind == Kind::kCategory) LeaveOut("texts; a series is of numbers", feature);
-    if (feature.kind != Kind::kTime) return;
-    std::erase_if(feature.times,
-                  [](const auto& time) { return time.second == proto::ParseTime::DAYS; });
-    if (feature.times.empty()) LeaveOut("times; their order is that of the rows", feature);
-  }
 
   bool IsMadeInWindows(const PlannedFeature& made) const {
     for (const PlannedFeature& feature : plan_.features) {
@@ -176,26 +164,33 @@ class TablePlanner {
                      " and a last tenth to evaluate with; --window=N makes shorter ones"));
   }
 
-  absl::Status PlanSeriesLabels(const std::vector<std::string>& names) {
-    std::vector<size_t> columns;
+  absl::Status FindSeriesLabels(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       ASSIGN_OR_RETURN(const size_t column, FindColumn(name, "--label"));
-      if (std::find(columns.begin(), columns.end(), column) != columns.end()) {
+      if (IsSeriesLabel(column)) {
         return absl::InvalidArgumentError(
             absl::StrCat("--label: column ", Quote(name), " is named twice"));
       }
-      columns.push_back(column);
+      series_labels_.push_back(column);
     }
-    for (size_t i = plan_.features.size(); columns.empty() && i > 0; --i) {
-      if (plan_.features[i - 1].kind == Kind::kNumber) columns = {i - 1};
+    return absl::OkStatus();
+  }
+
+  bool IsSeriesLabel(size_t column) const {
+    return std::find(series_labels_.begin(), series_labels_.end(), column) != series_labels_.end();
+  }
+
+  absl::Status PlanSeriesLabels() {
+    for (size_t i = plan_.features.size(); series_labels_.empty() && i > 0; --i) {
+      if (plan_.features[i - 1].kind == Kind::kNumber) series_labels_ = {i - 1};
     }
-    if (columns.empty()) {
+    if (series_labels_.empty()) {
       return absl::DataLossError(
           "no column is of numbers that change and do not count the rows; --label=COLUMN names one "
           "that does");
     }
-    plan_.label = columns.front();
-    for (const size_t column : columns) {
+    plan_.label = series_labels_.front();
+    for (const size_t column : series_labels_) {
       const PlannedFeature& feature = plan_.features[column];
       const std::string title = TitleOf(feature);
       if (feature.kind != Kind::kNumber) {
@@ -204,10 +199,9 @@ class TablePlanner {
                                                 feature.comment));
       }
       if (feature.has_default) {
-        const FormattedColumn* const formatted = FormattedOf(column);
-        const InspectedColumn& seen = formatted != nullptr ? formatted->values : *columns_[column];
+        const int64_t missing = columns_[column]->Missing(plan_.na_values);
         return absl::DataLossError(absl::StrCat("label ", Quote(title), ": missing ",
-                                                Plural(seen.Missing(plan_.na_values), "time"),
+                                                Plural(missing, "time"),
                                                 "; fill them in: rows left out would be gaps"));
       }
       PlannedFeature label;
@@ -383,8 +377,7 @@ class TablePlanner {
       PlanCodes(*columns_[i], plan_.na_values, plan_.examples, feature);
       NoteCode(i);
     } else {
-      PlanScalar(*columns_[i], plan_.na_values, plan_.examples, series_labels_.count(i) > 0,
-                 feature);
+      PlanScalar(*columns_[i], plan_.na_values, plan_.examples, IsSeriesLabel(i), feature);
     }
     if (feature.kind == Kind::kLeftOut) feature.dtype = proto::STRING;
     if (feature.kind == Kind::kCategory)
@@ -582,7 +575,7 @@ class TablePlanner {
   std::vector<const InspectedColumn*> columns_;
   std::set<size_t> ignored_, ids_, texts_, numbers_;
   bool is_series_ = false;
-  std::set<size_t> series_labels_;  // columns that --label names
+  std::vector<size_t> series_labels_;  // columns: those that --label names, or the last of numbers
   InitPlan plan_;
   std::vector<PlannedFeature> made_;  // from columns
   UniqueNames names_;

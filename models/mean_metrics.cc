@@ -1,4 +1,5 @@
 // Metrics that are functions of means over all rows: errors of numbers and cross entropies.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

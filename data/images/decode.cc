@@ -1,5 +1,6 @@
 #include "data/images/decode.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -41,6 +42,13 @@ std::string DescribeBytes(std::string_view bytes) {
 }
 
 }  // namespace
+
+absl::Status EncodedImage::Decode(const ImageWindow& window, int64_t stride, uint8_t* out) {
+  return DecodeRows(window, [&](const uint8_t* row) {
+    std::copy_n(row, window.width * size_.channels, out);
+    out += stride;
+  });
+}
 
 bool IsJpeg(std::string_view bytes) { return bytes.starts_with(kJpeg); }
 

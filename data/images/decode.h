@@ -44,7 +44,7 @@ class EncodedImage {
   // Writes the u8 pixels of a window that lies within the image to `out`, row after row, each row
   // `stride` bytes after the one before it. They are those of the whole decoded image. To be called
   // once. Damage of a JPEG behind the window may not be noticed.
-  virtual absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) = 0;
+  virtual absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out);
   // The same: calls `take` with row after row of the window. A row is valid until it returns.
   using TakeRow = std::function<void(const uint8_t* row)>;
   virtual absl::Status DecodeRows(const ImageWindow& window, const TakeRow& take) = 0;

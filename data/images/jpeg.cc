@@ -1,6 +1,5 @@
 #include <csetjmp>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -104,13 +103,8 @@ class JpegImage : public EncodedImage {
   }
 
   absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
-    const bool whole_rows = window.width == size_.width;
-    if (!whole_rows) {
-      return DecodeRows(window, [&](const uint8_t* row) {
-        std::memcpy(out, row, window.width * size_.channels);
-        out += stride;
-      });
-    }
+    if (window.width < size_.width) return EncodedImage::Decode(window, stride, out);
+    // Whole rows are decoded to their places.
     return Guarded([&] {
       jpeg_start_decompress(&info_);
       if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);

@@ -55,13 +55,6 @@ class PngImage : public EncodedImage {
 
   bool HasEnd() const override { return rest_.find("IEND") != std::string_view::npos; }
 
-  absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
-    return DecodeRows(window, [&](const uint8_t* row) {
-      std::memcpy(out, row, window.width * size_.channels);
-      out += stride;
-    });
-  }
-
   absl::Status DecodeRows(const ImageWindow& window, const TakeRow& take) override {
     const bool interlaced = passes_ > 1;
     const size_t row_bytes = size_.width * size_.channels;
