@@ -188,27 +188,29 @@ absl::Status ConvertCommand(const CommandLine& command) {
     return command.Has(flag) ? std::optional(command.GetDouble(flag)) : std::nullopt;
   };
   ASSIGN_OR_RETURN(const std::optional<char> delimiter, ReadDelimiter(command));
-  const ConvertArgs args = {.inputs = {command.arguments().begin() + 1, command.arguments().end()},
-                            .features = command.GetList("features"),
-                            .skip_lines = command.GetInt("skip_lines"),
-                            .delimiter = delimiter.value_or(','),
-                            .classes = number("classes"),
-                            .examples = number("examples"),
-                            .seed = command.GetInt("seed"),
-                            .size = number("size"),
-                            .encode = command.GetString("encode"),
-                            .vocabulary_size = number("vocabulary_size"),
-                            .max_predictions = number("max_predictions_per_seq"),
-                            .sequence_length = number("sequence_length"),
-                            .shift = number("shift"),
-                            .streams = number("streams"),
-                            .vocabulary = command.GetString("vocabulary"),
-                            .begin = share("begin"),
-                            .end = share("end"),
-                            .labels = command.GetString("labels"),
-                            .synsets = command.GetString("synsets"),
-                            .bounding_boxes = command.GetString("bounding_boxes"),
-                            .output = command.GetString("output")};
+  const ConvertArgs args = {
+      .inputs = {command.arguments().begin() + 1, command.arguments().end()},
+      .features = command.GetList("features"),
+      .skip_lines = command.GetInt("skip_lines"),
+      .delimiter = delimiter.value_or(','),
+      .classes = number("classes"),
+      .examples = number("examples"),
+      .seed = command.GetInt("seed"),
+      .size = number("size"),
+      .encode = command.GetString("encode"),
+      .vocabulary_size = number("vocabulary_size"),
+      .max_predictions = number("max_predictions_per_seq"),
+      .sequence_length = number("sequence_length"),
+      .shift = number("shift"),
+      .streams = number("streams"),
+      .vocabulary = command.GetString("vocabulary"),
+      .begin = share("begin"),
+      .end = share("end"),
+      .labels = command.GetString("labels"),
+      .synsets = command.GetString("synsets"),
+      .bounding_boxes = command.GetString("bounding_boxes"),
+      .output = command.GetString("output"),
+      .warn = [](const std::string& message) { LOG(WARNING) << message << "."; }};
   RETURN_IF_ERROR(kind->check(args));
   const std::string& output = args.output;
   if (output.empty()) {

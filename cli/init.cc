@@ -306,6 +306,7 @@ class InitFolder {
     ASSIGN_OR_RETURN(const std::unique_ptr<ExampleFiles> records,
                      ExampleFiles::Create(path, 1, Compression::kNone, args.inputs));
     args.output = path;
+    args.warn = [](const std::string& message) { LOG(WARNING) << message << "."; };
     RETURN_IF_ERROR(kind_.convert(
         args, [&records](const tensorflow::Example& example) { return records->Write(example); }));
     const std::string classes = JoinPath(path_, kClassesFile);  // of images

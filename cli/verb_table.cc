@@ -434,7 +434,8 @@ std::span<const Verb> Verbs() {
             {.name = "bounding_boxes",
              .type = Flag::Type::kPath,
              .value_name = "FILE",
-             .help = "imagenet: a CSV file of rows NAME,XMIN,YMIN,XMAX,YMAX, shares of the image"},
+             .help = "images: a CSV file of rows NAME,XMIN,YMIN,XMAX,YMAX, shares of the image; "
+                     "imagenet: the same"},
             {.name = "vocabulary_size",
              .type = Flag::Type::kInt,
              .value_name = "N",

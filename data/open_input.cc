@@ -182,7 +182,8 @@ class PipelineOpener {
         ASSIGN_OR_RETURN(RowTransform row, OpenRow(plan_, step,
                                                    {.mode = args_.mode,
                                                     .headers = headers_,
-                                                    .seed = static_cast<uint64_t>(args_.seed)}));
+                                                    .seed = static_cast<uint64_t>(args_.seed),
+                                                    .warn = args_.warn}));
         if (step.transform.has_lookup()) RefuseUnknownLabels(i, &row);
         AddRowTransform(std::move(row), step.def->name);
         num_ids_.clear();

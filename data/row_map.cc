@@ -123,16 +123,19 @@ absl::Status RowMap::RunTogether(int64_t first, int64_t rows, std::span<const It
 absl::Status RowMap::RunBlockOrSkip(const Block& block, std::span<const Item> items,
                                     const Around& around, std::vector<Refused>* refused) {
   absl::Status status = RunBlock(block, items, around);
-  if (status.ok() || settings_.skipped == nullptr || !SkippedRows::CanSkip(status)) return status;
+  if (status.ok() || !SkippedRows::CanSkip(status)) return status;
+  const bool skips = settings_.skipped != nullptr;
   if (block.count == 1) {
+    if (!skips) return status;
     refused->push_back({block.begin, std::move(status)});
     return absl::OkStatus();
   }
+  // Each transform had all rows before the next one had any: an earlier row may be refused later.
   for (int64_t i = 0; i < block.count; ++i) {
     const Block row = {.begin = block.begin + i, .count = 1, .thread = block.thread};
     RETURN_IF_ERROR(RunBlockOrSkip(row, items.subspan(i, 1), around, refused));
   }
-  return absl::OkStatus();
+  return skips ? absl::OkStatus() : status;
 }
 
 absl::Status RowMap::RunBlock(const Block& block, std::span<const Item> items,

@@ -45,7 +45,7 @@ class RowMap {
 
   // Calls, for every block of the items, `before` (may be nullptr), loads and transforms its rows,
   // and calls `after` with them; the rows are valid until it returns. Calls for different blocks
-  // may run at the same time. Returns the error of the first block that has one; blocks after it
+  // may run at the same time. Returns the error of the first row that has one; blocks after its own
   // may be left out. With MapSettings::skipped, rows that a transform refuses are no error: `after`
   // is not called for them. Cancelled while MapSettings::cancelled is set.
   absl::Status Run(std::span<const Item> items, const std::function<void(const Block&)>& before,
@@ -69,7 +69,8 @@ class RowMap {
 
   // Loads and transforms the rows of a block. `items` are those of the block.
   absl::Status RunBlock(const Block& block, std::span<const Item> items, const Around& around);
-  // The same. If a row can be skipped, row by row, and adds those that are refused.
+  // The same. If rows are refused, row by row: adds them if they can be skipped, else returns the
+  // error of the first.
   absl::Status RunBlockOrSkip(const Block& block, std::span<const Item> items, const Around& around,
                               std::vector<Refused>* refused);
   // The items from `first` on, in blocks of `rows` rows: one after the other, or several at a time.

@@ -20,7 +20,7 @@ std::span<const ConvertKind> ConvertKinds() {
        .check = CheckCsv,
        .convert = ConvertCsv},
       {.name = "images",
-       .flags = {"skip_lines", "seed", "begin", "end"},
+       .flags = {"skip_lines", "bounding_boxes", "seed", "begin", "end"},
        .writes_beside = kClassesFile,
        .check = CheckImages,
        .convert = ConvertImages,

@@ -56,12 +56,15 @@ struct ConvertArgs {
   // shares of their number. Default: all.
   std::optional<double> begin;
   std::optional<double> end;
-  // imagenet, files: the synsets of flat files, the synsets in the order of their labels, and the
-  // boxes of the images. labelled texts: `labels` has those of the lines of one file. Empty: none.
+  // imagenet, files: the synsets of flat files, and the synsets in the order of their labels.
+  // imagenet, images: the boxes of the images. labelled texts: `labels` has those of the lines of
+  // one file. Empty: none.
   std::string labels = {};
   std::string synsets = {};
   std::string bounding_boxes = {};
   std::string output = {};
+  // Receives messages for the user that are not errors.
+  std::function<void(const std::string& message)> warn = [](const std::string&) {};
 };
 
 // Receives the examples in order. An error ends the conversion.

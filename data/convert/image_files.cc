@@ -88,6 +88,12 @@ absl::StatusOr<std::string> ImageFiles::Read(const ImageFile& file) const {
   return bytes;
 }
 
+absl::Status CheckNoStandardInput(const char* flag, const std::string& path) {
+  if (path != "-") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": got \"-\" (standard input), want a file"));
+}
+
 absl::Status CheckImageInputs(const char* kind, const char* want, const ConvertArgs& args) {
   if (args.inputs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("convert ", kind, " needs ", want));

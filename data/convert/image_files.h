@@ -27,6 +27,8 @@ struct ImageFile {
   int archive = -1;        // index in ImageFiles::archives; -1: a file of its own
   FileRange range = {};    // of the archive
   std::string class_name;  // a folder's name, or a synset
+  // convert images: the path below the input folder, or the name in the table.
+  std::string name_in_input = {};
 };
 
 struct ImageFiles {
@@ -45,6 +47,8 @@ struct ImageFiles {
   absl::StatusOr<std::string> Read(const ImageFile& file) const;
 };
 
+// InvalidArgument if the path is "-".
+absl::Status CheckNoStandardInput(const char* flag, const std::string& path);
 // InvalidArgument if there are no inputs, or if one is standard input, or if args.begin and
 // args.end are wrong. `want` says what the inputs of convert `kind` are: "a folder".
 absl::Status CheckImageInputs(const char* kind, const char* want, const ConvertArgs& args);

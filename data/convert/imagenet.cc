@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "data/convert/bounding_boxes.h"
 #include "data/convert/convert.h"
 #include "data/convert/encoded_example.h"
 #include "data/convert/image_files.h"
@@ -229,78 +230,15 @@ absl::StatusOr<ImagenetClasses> ClassesOf(const ConvertArgs& args, const ImageFi
   return classes;
 }
 
-// ---- the boxes
-
-// Shares of the width and height of the image.
-struct BoundingBox {
-  float xmin, ymin, xmax, ymax;
-};
-// By the name of the image's file.
-using BoundingBoxes = std::map<std::string, std::vector<BoundingBox>>;
-
-// A share as the field has it, or the nearest of 0 and 1.
-absl::StatusOr<float> ParseShare(std::string_view field, const CsvRows& rows, size_t column) {
-  const std::optional<double> value = ParseDouble(StripBlanks(field));
-  if (value.has_value() && *value == *value) {
-    return static_cast<float>(std::clamp(*value, 0.0, 1.0));
-  }
-  return absl::DataLossError(absl::StrCat(rows.Where(), ": column ", column, ": got ",
-                                          ShownField(field),
-                                          ", want a share of the image, 0 to 1"));
-}
-
-// Rows NAME,XMIN,YMIN,XMAX,YMAX, as process_bounding_boxes.py writes them. Empty boxes are left
-// out.
-absl::StatusOr<BoundingBoxes> ReadBoxes(const std::string& path) {
-  ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, OpenMaybeGzip(path));
-  CsvRows rows{CsvFormat()};
-  rows.Open(std::move(source), path, 0);
-  BoundingBoxes boxes;
-  while (true) {
-    ASSIGN_OR_RETURN(const bool found, rows.Read());
-    if (!found) return boxes;
-    const std::vector<std::string_view>& fields = rows.fields();
-    if (fields.size() != 5) {
-      return absl::DataLossError(absl::StrCat(rows.Where(), ": got ", fields.size(),
-                                              " columns, want NAME,XMIN,YMIN,XMAX,YMAX"));
-    }
-    float shares[4];
-    for (size_t i = 0; i < 4; ++i) {
-      ASSIGN_OR_RETURN(shares[i], ParseShare(fields[i + 1], rows, i + 1));
-    }
-    const BoundingBox box = {shares[0], shares[1], shares[2], shares[3]};
-    std::vector<BoundingBox>& of_image = boxes[std::string(StripBlanks(fields[0]))];
-    if (box.xmin < box.xmax && box.ymin < box.ymax) of_image.push_back(box);
-  }
-}
-
-absl::StatusOr<std::optional<BoundingBoxes>> BoxesOf(const ConvertArgs& args,
-                                                     const ImageFiles& images) {
-  if (args.bounding_boxes.empty()) return std::nullopt;
-  ASSIGN_OR_RETURN(BoundingBoxes boxes, ReadBoxes(args.bounding_boxes));
-  for (const ImageFile& file : images.files) {
-    if (boxes.contains(BaseName(file.name))) return boxes;
-  }
-  return absl::DataLossError(
-      absl::StrCat(args.bounding_boxes, ": has boxes of none of the images: ", boxes.begin()->first,
-                   " is not in ", absl::StrJoin(args.inputs, " and ")));
-}
-
 // ---- the examples
 
 std::string ImagenetIdentity(const ImagenetClasses& classes,
                              const std::optional<BoundingBoxes>& boxes) {
-  ListIdentity of_classes, of_boxes;
+  ListIdentity of_classes;
   for (const auto& [synset, found] : classes) {
     of_classes.Add(absl::StrCat(synset, " ", found.label, " ", found.words.value_or("")));
   }
-  for (const auto& [name, of_image] : boxes.value_or(BoundingBoxes())) {
-    of_boxes.Add(name);
-    of_boxes.Add(
-        {reinterpret_cast<const char*>(of_image.data()), of_image.size() * sizeof(BoundingBox)});
-  }
-  return absl::StrCat("kind: imagenet\nsynsets: ", of_classes.text(),
-                      "\nboxes: ", boxes.has_value() ? of_boxes.text() : "none", "\n");
+  return absl::StrCat("kind: imagenet\nsynsets: ", of_classes.text(), "\n", BoxesIdentity(boxes));
 }
 
 class ImagenetImages : public ImageList {
@@ -327,33 +265,11 @@ class ImagenetImages : public ImageList {
     auto& features = *example.mutable_features()->mutable_feature();
     features["image/colorspace"].mutable_bytes_list()->add_value("RGB");
     features["image/class/synset"].mutable_bytes_list()->add_value(file.class_name);
-    if (boxes_.has_value()) AddBoxes(name, found.label, &example);
+    if (boxes_.has_value()) boxes_->AddTo(name, found.label, &example);
     return example;
   }
 
  private:
-  // Of an image without boxes the lists are empty.
-  void AddBoxes(const std::string& name, int64_t label, tensorflow::Example* example) const {
-    auto& features = *example->mutable_features()->mutable_feature();
-    const auto list = [&](const char* side) {
-      return features[absl::StrCat("image/object/bbox/", side)].mutable_float_list();
-    };
-    auto* const xmin = list("xmin");
-    auto* const xmax = list("xmax");
-    auto* const ymin = list("ymin");
-    auto* const ymax = list("ymax");
-    auto* const labels = features["image/object/bbox/label"].mutable_int64_list();
-    const auto found = boxes_->find(name);
-    if (found == boxes_->end()) return;
-    for (const BoundingBox& box : found->second) {
-      xmin->add_value(box.xmin);
-      xmax->add_value(box.xmax);
-      ymin->add_value(box.ymin);
-      ymax->add_value(box.ymax);
-      labels->add_value(label);
-    }
-  }
-
   const ImagenetClasses classes_;
   const std::optional<BoundingBoxes> boxes_;
 };
@@ -361,13 +277,9 @@ class ImagenetImages : public ImageList {
 }  // namespace
 
 absl::Status CheckImagenet(const ConvertArgs& args) {
-  for (const auto& [flag, path] : {std::pair("--labels", args.labels),
-                                   {"--synsets", args.synsets},
-                                   {"--bounding_boxes", args.bounding_boxes}}) {
-    if (path != "-") continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag, ": got \"-\" (standard input), want a file"));
-  }
+  RETURN_IF_ERROR(CheckNoStandardInput("--labels", args.labels));
+  RETURN_IF_ERROR(CheckNoStandardInput("--synsets", args.synsets));
+  RETURN_IF_ERROR(CheckNoStandardInput("--bounding_boxes", args.bounding_boxes));
   return CheckImageInputs("imagenet",
                           "a folder of folders or tar archives that are named by synsets, a tar "
                           "archive of them, or a folder or tar archive of flat files and --labels",
@@ -377,7 +289,9 @@ absl::Status CheckImagenet(const ConvertArgs& args) {
 absl::StatusOr<std::unique_ptr<ExampleList>> ListImagenet(const ConvertArgs& args) {
   ASSIGN_OR_RETURN(ImageFiles images, FindImagenetFiles(args));
   ASSIGN_OR_RETURN(ImagenetClasses classes, ClassesOf(args, images));
-  ASSIGN_OR_RETURN(std::optional<BoundingBoxes> boxes, BoxesOf(args, images));
+  std::vector<std::string> names;
+  for (const ImageFile& file : images.files) names.push_back(BaseName(file.name));
+  ASSIGN_OR_RETURN(std::optional<BoundingBoxes> boxes, BoxesOf(args, names));
   return std::make_unique<ImagenetImages>(std::move(images), std::move(classes), std::move(boxes),
                                           args);
 }

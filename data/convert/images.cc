@@ -1,12 +1,14 @@
 // Image files and their classes into the features of ImageNet's TFRecord files: image/encoded, the
 // bytes of the file, image/format, image/filename, image/height, image/width, image/channels,
-// image/class/label, an int64 from 0, and image/class/text, the name of the class. An input is a
-// folder with a folder for each class, or a CSV file of rows NAME,CLASS. The names of the classes
+// image/class/label, an int64 from 0, and image/class/text, the name of the class; and the features
+// of bounding_boxes.h if boxes are given. An input is a folder with a folder for each class, or a
+// CSV file of rows NAME,CLASS. The names of the classes
 // in the order of their labels are classes.txt beside the output; if it is there already, the
 // images must be of its classes.
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,12 +18,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "data/convert/beside.h"
+#include "data/convert/bounding_boxes.h"
 #include "data/convert/convert.h"
 #include "data/convert/encoded_example.h"
 #include "data/convert/image_files.h"
 #include "data/csv.h"
 #include "data/csv_rows.h"
 #include "data/images/decode.h"
+#include "data/images/exif.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/io/file.h"
@@ -40,6 +44,10 @@ absl::Status AddFolder(const std::string& folder, ImageFiles* images) {
     const std::string path = JoinPath(folder, name);
     if (IsHiddenFile(name) || !IsDirectory(path)) continue;
     RETURN_IF_ERROR(images->AddFilesBelow(path, name));
+  }
+  for (ImageFile& file : std::span(images->files).subspan(before)) {
+    const std::string_view below = std::string_view(file.name).substr(folder.size());
+    file.name_in_input = below.substr(below.find_first_not_of('/'));
   }
   if (images->files.size() > before) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
@@ -60,7 +68,7 @@ absl::Status AddCsvTable(const std::string& path, int64_t skip_lines, ImageFiles
       return absl::DataLossError(
           absl::StrCat(rows.Where(), ": got ", fields.size(), " columns, want NAME,CLASS"));
     }
-    const std::string image = JoinPath(DirName(path), std::string(StripBlanks(fields[0])));
+    const std::string name(StripBlanks(fields[0])), image = JoinPath(DirName(path), name);
     const std::string class_name(StripBlanks(fields[1]));
     if (!FileExists(image)) {
       return absl::NotFoundError(absl::StrCat(rows.Where(), ": there is no file ", image,
@@ -71,6 +79,7 @@ absl::Status AddCsvTable(const std::string& path, int64_t skip_lines, ImageFiles
       return absl::DataLossError(absl::StrCat(rows.Where(), ": column 1: the class is empty"));
     }
     images->AddFile(image, class_name);
+    images->files.back().name_in_input = name;
   }
 }
 
@@ -109,10 +118,10 @@ std::string ClassesText(const LabelMap& labels) {
   return absl::StrCat(absl::StrJoin(names, "\n"), "\n");
 }
 
-std::string ImagesIdentity(const LabelMap& labels) {
+std::string ImagesIdentity(const LabelMap& labels, const std::optional<BoundingBoxes>& boxes) {
   ListIdentity classes;
   for (const auto& [name, label] : labels) classes.Add(absl::StrCat(label, " ", name));
-  return absl::StrCat("kind: images\nclasses: ", classes.text(), "\n");
+  return absl::StrCat("kind: images\nclasses: ", classes.text(), "\n", BoxesIdentity(boxes));
 }
 
 // Those of the classes that are beside the output: of the images to train on, while these may be
@@ -138,15 +147,42 @@ absl::StatusOr<std::optional<LabelMap>> LabelsBeside(const std::string& output,
   return labels;
 }
 
+// The images that viewers turn.
+class TurnedImages {
+ public:
+  void Add(const std::string& name, int orientation) {
+    const std::lock_guard lock(mutex_);
+    if (++count_ == 1 || name < first_) first_ = name, orientation_of_first_ = orientation;
+  }
+  // nullopt if there are none.
+  std::optional<std::string> Message() const {
+    const std::lock_guard lock(mutex_);
+    if (count_ == 0) return std::nullopt;
+    return absl::StrCat(count_, count_ == 1 ? " image has" : " images have",
+                        " an EXIF orientation, such as ", first_, " (", orientation_of_first_,
+                        "): ", kTurnedByViewers);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  int64_t count_ = 0;
+  std::string first_;  // by its name
+  int orientation_of_first_ = 1;
+};
+
 class LabelledImages : public ImageList {
  public:
-  LabelledImages(ImageFiles images, LabelMap labels, const ConvertArgs& args)
-      : ImageList(std::move(images), args, ImagesIdentity(labels)),
+  LabelledImages(ImageFiles images, LabelMap labels, std::optional<BoundingBoxes> boxes,
+                 const ConvertArgs& args)
+      : ImageList(std::move(images), args, ImagesIdentity(labels, boxes)),
         labels_(std::move(labels)),
-        output_(args.output) {}
+        boxes_(std::move(boxes)),
+        output_(args.output),
+        warn_(args.warn) {}
 
   absl::Status WriteBeside() const override {
     if (output_.empty()) return absl::OkStatus();
+    if (const auto message = turned_.Message()) warn_(*message);
     return WriteFileAtomically(PathBeside(output_, kClassesBeside), ClassesText(labels_));
   }
 
@@ -158,17 +194,26 @@ class LabelledImages : public ImageList {
       return absl::DataLossError(
           absl::StrCat("a ", image->format(), " whose last bytes are missing"));
     }
-    return ToExample({.bytes = std::move(bytes),
-                      .format = image->format(),
-                      .filename = BaseName(file.name),
-                      .size = image->size(),
-                      .label = labels_.at(file.class_name),
-                      .class_name = file.class_name});
+    if (const int orientation = ExifOrientation(bytes); orientation != 1) {
+      turned_.Add(file.name, orientation);
+    }
+    const int64_t label = labels_.at(file.class_name);
+    tensorflow::Example example = ToExample({.bytes = std::move(bytes),
+                                             .format = image->format(),
+                                             .filename = BaseName(file.name),
+                                             .size = image->size(),
+                                             .label = label,
+                                             .class_name = file.class_name});
+    if (boxes_.has_value()) boxes_->AddTo(file.name_in_input, label, &example);
+    return example;
   }
 
  private:
   const LabelMap labels_;
+  const std::optional<BoundingBoxes> boxes_;
   const std::string output_;  // empty: `init` reads the images before it writes them
+  const std::function<void(const std::string& message)> warn_;
+  mutable TurnedImages turned_;
 };
 
 }  // namespace
@@ -176,6 +221,7 @@ class LabelledImages : public ImageList {
 absl::Status CheckImages(const ConvertArgs& args) {
   RETURN_IF_ERROR(CheckImageInputs(
       "images", "a folder with a folder for each class, or a CSV file of rows NAME,CLASS", args));
+  RETURN_IF_ERROR(CheckNoStandardInput("--bounding_boxes", args.bounding_boxes));
   return CheckNotBeside(args.output, kClassesBeside);
 }
 
@@ -183,7 +229,13 @@ absl::StatusOr<std::unique_ptr<ExampleList>> ListImages(const ConvertArgs& args)
   ASSIGN_OR_RETURN(ImageFiles images, FindFiles(args));
   ASSIGN_OR_RETURN(std::optional<LabelMap> labels, LabelsBeside(args.output, images));
   if (!labels.has_value()) labels = LabelsOf(images.files);
-  return std::make_unique<LabelledImages>(std::move(images), *std::move(labels), args);
+  std::vector<std::string> names;
+  if (!args.bounding_boxes.empty()) {
+    for (const ImageFile& file : images.files) names.push_back(file.name_in_input);
+  }
+  ASSIGN_OR_RETURN(std::optional<BoundingBoxes> boxes, BoxesOf(args, names));
+  return std::make_unique<LabelledImages>(std::move(images), *std::move(labels), std::move(boxes),
+                                          args);
 }
 
 absl::Status ConvertImages(const ConvertArgs& args, const ExampleSink& write) {

@@ -1,5 +1,5 @@
 // Decodes JPEG and PNG files in memory, by libjpeg-turbo and libpng, to the values of
-// tf.io.decode_image. Orientation in EXIF data is ignored, as there.
+// tf.io.decode_image. Orientation in EXIF data (exif.h) is ignored, as there.
 #ifndef TPURUN_DATA_IMAGES_DECODE_H_
 #define TPURUN_DATA_IMAGES_DECODE_H_
 

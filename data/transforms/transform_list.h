@@ -40,7 +40,11 @@ struct RowOpenArgs {
   uint64_t seed = 1;                     // tf_random_seed
   int ordinal = 0;  // index among the transforms of its kind in the input, from 0
   // Returns the place of a field of the transform's message, for messages.
-  std::function<std::string(const std::string& field)> where;
+  std::function<std::string(const std::string& field)> where = [](const std::string& field) {
+    return field;
+  };
+  // Is told of what is no error. Any thread may call it.
+  std::function<void(const std::string& message)> warn = [](const std::string&) {};
 };
 
 // The rows that a row transform is applied to.

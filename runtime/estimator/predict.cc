@@ -160,7 +160,9 @@ absl::Status Estimator::Predict(
   absl::StatusOr<Prediction> prepared = Prepare(options_, chosen, input_fn, predict);
   RETURN_IF_ERROR(FirstErrorOfProcesses(fabric, prepared.status()));
   RETURN_IF_ERROR(CheckAlike(fabric, prepared->likenesses));
-  const auto& [step, session, infeed, likenesses] = *prepared;
+  const PredictStep& step = prepared->step;
+  Session* const session = prepared->session.get();
+  Infeed* const infeed = prepared->infeed.get();
   const CoreProgram& program = session->program();
   const SlotLayout layout = LayoutOf(program.outfeed, program.outfeed_replicas());
   int64_t examples = 0;

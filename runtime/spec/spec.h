@@ -277,8 +277,8 @@ struct InputFnArgs {
   // The training that this input belongs to or resumes. nullopt: a training from its beginning.
   std::optional<TrainedFolder> trained = {};
   // Receives messages for the user that are not errors: in PREDICT, a file without rows; elements
-  // that were skipped. Called by the thread that opens the input, that reads its batches or that
-  // destroys the BatchSource.
+  // that were skipped; images that viewers turn. Any thread may call it until the BatchSource is
+  // destroyed.
   std::function<void(const std::string& message)> warn = [](const std::string&) {};
   // Receives the time of each stage of the pipeline. nullptr: not measured.
   std::shared_ptr<InputTimes> times = nullptr;

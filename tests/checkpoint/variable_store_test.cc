@@ -83,10 +83,11 @@ TEST(VariableStoreTest, OrthogonalIsSo) {
     std::vector<int64_t> dims;
     int64_t rows, columns;
   };
-  for (const auto& [dims, rows, columns] : {Case{{40, 40}, 40, 40}, Case{{3, 5, 8}, 15, 8},
-                                            Case{{16, 64}, 16, 64}, Case{{1, 1}, 1, 1}}) {
+  for (const Case& of : {Case{{40, 40}, 40, 40}, Case{{3, 5, 8}, 15, 8}, Case{{16, 64}, 16, 64},
+                         Case{{1, 1}, 1, 1}}) {
+    const int64_t rows = of.rows, columns = of.columns;
     const auto store =
-        Initialized({MakeVariable("v", dims, {Initializer::Kind::kOrthogonal, 1.5})}, 1);
+        Initialized({MakeVariable("v", of.dims, {Initializer::Kind::kOrthogonal, 1.5})}, 1);
     const std::vector<float> v = Values(store, "v");
     const bool by_columns = columns <= rows;
     const int64_t count = std::min(rows, columns), size = std::max(rows, columns);
@@ -97,7 +98,7 @@ TEST(VariableStoreTest, OrthogonalIsSo) {
       for (int64_t b = 0; b < count; ++b) {
         double product = 0;
         for (int64_t i = 0; i < size; ++i) product += element(a, i) * element(b, i);
-        EXPECT_NEAR(product, a == b ? 2.25 : 0, 1e-5) << dims.size() << " " << a << " " << b;
+        EXPECT_NEAR(product, a == b ? 2.25 : 0, 1e-5) << of.dims.size() << " " << a << " " << b;
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/images/decode.h"
+#include "data/images/exif.h"
 #include "gtest/gtest.h"
 #include "runtime/io/png.h"
 #include "tests/data/encode_jpeg.h"
@@ -213,6 +214,77 @@ TEST(EncodedImage, AHugeImageIsRefused) {
   std::string png = EncodePng(Pixels(3), kHeight, kWidth, 3).value();
   std::memcpy(&png[16], "\x7f\xff\xff\xff\x7f\xff\xff\xff", 8);
   EXPECT_TRUE(absl::IsDataLoss(EncodedImage::Open(png, {}).status()));
+}
+
+// A JPEG with an EXIF segment of a directory of two entries, the second the orientation.
+std::string WithOrientation(int orientation, bool little_endian) {
+  std::string tiff = little_endian ? "II*" : "MM";
+  const auto add = [&](uint32_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) {
+      tiff += static_cast<char>(number >> 8 * (little_endian ? i : bytes - 1 - i));
+    }
+  };
+  if (little_endian) {
+    tiff += '\0';
+  } else {
+    add(42, 2);
+  }
+  add(8, 4);  // where the directory is
+  add(2, 2);  // its entries: tag, type, count and value
+  for (const uint32_t number : {256u, 4u}) add(number, 2);
+  for (const uint32_t number : {1u, 83u}) add(number, 4);
+  for (const uint32_t number : {274u, 3u}) add(number, 2);
+  add(1, 4);
+  add(static_cast<uint32_t>(orientation), 2);
+  add(0, 2);
+  add(0, 4);  // no further directory
+  const std::string segment = std::string("Exif\0\0", 6) + tiff;
+  std::string jpeg = Jpeg({"", 3, 2, 2, false});
+  jpeg.insert(2, std::string("\xff\xe1\0", 3) + static_cast<char>(segment.size() + 2) + segment);
+  return jpeg;
+}
+
+TEST(ExifOrientation, IsRead) {
+  for (const bool little_endian : {false, true}) {
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+      const std::string jpeg = WithOrientation(orientation, little_endian);
+      EXPECT_EQ(ExifOrientation(jpeg), orientation);
+      EXPECT_TRUE(EncodedImage::Open(jpeg, {}).ok());
+      // libjpeg's own header, JFIF, in front of it.
+      std::string behind = Jpeg({"", 3, 2, 2, false});
+      const size_t first = 4 + static_cast<uint8_t>(behind[5]);
+      behind.insert(first, jpeg.substr(2, 4 + static_cast<uint8_t>(jpeg[5]) - 2));
+      EXPECT_EQ(ExifOrientation(behind), orientation);
+    }
+    for (const int wrong : {0, 9, 65535}) {
+      EXPECT_EQ(ExifOrientation(WithOrientation(wrong, little_endian)), 1);
+    }
+  }
+}
+
+TEST(ExifOrientation, OfWhatDoesNotSayIsUpright) {
+  for (const Encoded& encoded : AllEncoded()) EXPECT_EQ(ExifOrientation(encoded.bytes), 1);
+  EXPECT_EQ(ExifOrientation(""), 1);
+  EXPECT_EQ(ExifOrientation("\xff\xd8\xff\xe1"), 1);
+}
+
+// Each part of it, and each damage of a byte, is read within its bounds.
+TEST(ExifOrientation, OfDamagedBytes) {
+  const std::string jpeg = WithOrientation(6, true);
+  const size_t end = 4 + static_cast<uint8_t>(jpeg[5]);
+  for (size_t size = 0; size < end; ++size) {
+    const std::vector<char> part(jpeg.begin(), jpeg.begin() + size);
+    const int orientation = ExifOrientation({part.data(), part.size()});
+    EXPECT_TRUE(orientation == 1 || orientation == 6) << size;
+  }
+  for (size_t at = 0; at < end; ++at) {
+    for (int value = 0; value < 256; ++value) {
+      std::vector<char> damaged(jpeg.begin(), jpeg.begin() + end);
+      damaged[at] = static_cast<char>(value);
+      const int orientation = ExifOrientation({damaged.data(), damaged.size()});
+      EXPECT_TRUE(orientation >= 1 && orientation <= 8);
+    }
+  }
 }
 
 TEST(EncodedImage, CmykIsRefused) {

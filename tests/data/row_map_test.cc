@@ -127,6 +127,15 @@ TEST_P(RowMapTest, TheFirstMistakeOfTheRecordsIsTold) {
   }
 }
 
+// A transform has all rows of a block before the next transform has any.
+TEST_P(RowMapTest, TheFirstMistakeMayBeOfALaterTransform) {
+  const auto records = Numbers();
+  RowMap map(records.get(), Args({Times1000({5, 6}), Times1000({3, 4})}));
+  const absl::Status status = map.Run(
+      AllItems(), nullptr, [](const RowMap::Block&, const Table&) { return absl::OkStatus(); });
+  EXPECT_EQ(status.ToString(), "DATA_LOSS: row 3 is bad");
+}
+
 TEST_P(RowMapTest, CancelEndsARunEarly) {
   const auto records = Numbers();
   RowMap map(records.get(), Args({Times1000(), Varying()}));  // a row is a block

@@ -11,7 +11,7 @@ import time
 import zlib
 
 from program import DIGITS, ProgramTest, RandomKills, checkpoint_files, latest_step, read, sanitizer, write
-from records import frame
+from records import frame, parse, payloads
 
 STEPS = 60
 RUN = """
@@ -282,6 +282,57 @@ class ImagesTest(ProgramTest):
         self.assertNotEqual(re.findall(rb'#(?:cats|dogs)\d', read(self.path('other'))), marks)
         shown = json.loads(self.succeed('inspect', self.path('a'), '--limit=1', '--format=json').out.splitlines()[0])
         self.assertEqual(shown['values']['image/height'], [24])
+
+    def test_bounding_boxes(self):
+        """Names are below the folder, or those of the table: two classes may have files of one name."""
+        folder = self.photos()
+        write(self.path('boxes.csv'), 'cats/3.jpg,0.25,0.5,0.75,1\ncats/3.jpg,-1,0.5,0.5,0.25\n'
+                                      'dogs/3.jpg,0,0.125,1,0.5\ndogs/3.jpg,0.5,0,2,1\n')
+        self.assertEqual(self.convert(folder, f'--bounding_boxes={self.path("boxes.csv")}').code, 0)
+        sides = 'xmin', 'ymin', 'xmax', 'ymax', 'label'
+        want = {'cats3': [[0.25], [0.5], [0.75], [1], [0]],
+                'dogs3': [[0, 0.5], [0.125, 0], [1, 1], [0.5, 1], [1, 1]]}
+        found = [parse(payload) for payload in payloads(read(self.path('photos.tfrecord')))]
+        self.assertEqual(len(found), 20)
+        for features in found:
+            name = features['image/encoded'][0].rpartition(b'#')[2].decode()
+            self.assertEqual([features[f'image/object/bbox/{side}'] for side in sides], want.get(name, [[]] * 5), name)
+        rows = [f'photos/{name}/3.jpg,{name}' for name in ('cats', 'dogs')]
+        write(self.path('labels.csv'), '\n'.join(rows) + '\n')
+        boxes = f'--bounding_boxes={self.path("boxes.csv")}'
+        done = self.convert(self.path('labels.csv'), boxes)
+        self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
+        self.assertIn('boxes.csv: has boxes of none of the images: cats/3.jpg is not in ', done.messages[0])
+        write(self.path('boxes.csv'), 'photos/dogs/3.jpg,0,0.125,1,0.5\n')
+        self.assertEqual(self.convert(self.path('labels.csv'), boxes).code, 0)
+        found = [parse(payload) for payload in payloads(read(self.path('photos.tfrecord')))]
+        self.assertEqual(sorted(features['image/object/bbox/ymax'] for features in found), [[], [0.5]])
+
+    def test_an_exif_orientation_is_told(self):
+        folder = self.photos()
+        exif = b'Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0'
+        turned = []
+        for name in ('3.jpg', '7.jpg'):
+            path = os.path.join(folder, 'cats', name)
+            content = read(path)
+            write(path, content[:2] + b'\xff\xe1' + struct.pack('>H', len(exif) + 2) + exif + content[2:])
+            turned.append(path)
+        cure = (r'viewers turn or mirror them, decode_image does not, as in TensorFlow; turn the files first, for '
+                r'example by `mogrify -auto-orient`')
+        done = self.convert(folder)
+        self.assertEqual((done.code, len(done.warnings)), (0, 1), str(done))
+        self.assertRegex(done.warnings[0],
+                         r'2 images have an EXIF orientation, such as .*cats/3\.jpg \(6\): ' + cure)
+        done = self.call('init', 'images', folder, f'--output={self.path("out")}')
+        self.assertEqual((done.code, len(done.warnings)), (0, 1), str(done))
+        self.assertRegex(done.warnings[0], r'EXIF orientation, such as .*cats/[37]\.jpg \(6\): ' + cure)
+        config = f'--config={self.path("out", "run.textproto")}'
+        for verb, flags in (('train', ['--max_steps=5']), ('predict', [f'--input={",".join(turned)}'])):
+            done = self.call(verb, config, *flags)
+            told = [line for line in done.warnings if 'EXIF' in line]
+            self.assertEqual((done.code, len(told)), (0, 1), str(done))
+            self.assertRegex(told[0], r'run\.textproto:\d+:32: decode_image: images have an EXIF orientation, the first of '
+                                      r'them 6: ' + cure)
 
     def test_a_table_of_names_and_classes(self):
         self.photos()

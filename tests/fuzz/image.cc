@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "data/images/decode.h"
+#include "data/images/exif.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "tests/fuzz/targets.h"
@@ -26,6 +27,8 @@ absl::Status FuzzImage(std::string_view bytes) {
   const DecodeOptions options = {.channels = kChannels[choice % 4],
                                  .ratio = kRatios[choice / 4 % 4],
                                  .accurate = choice / 16 % 2 == 1};
+  const int orientation = ExifOrientation(bytes);
+  CHECK(orientation >= 1 && orientation <= 8);
   ASSIGN_OR_RETURN(const std::unique_ptr<EncodedImage> image, EncodedImage::Open(bytes, options));
   const ImageSize size = image->size();
   if (size.elements() > 1 << 20) return absl::DataLossError("an image that takes long");

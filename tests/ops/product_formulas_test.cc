@@ -115,8 +115,9 @@ TEST(Formulas, ProductsOfMatrices) {
 TEST(Formulas, ConvolutionsAndTheirGradients) {
   constexpr int64_t kImages = 2, kH = 7, kW = 9;
   for (const Windows& of : kWindows) {
-    for (const auto& [in, out] :
+    for (const auto& channels :
          std::vector<std::pair<int64_t, int64_t>>{{1, 3}, {5, 16}, {16, 33}}) {
+      const int64_t in = channels.first, out = channels.second;
       const int64_t oh = of.Rows(kH), ow = of.Columns(kW);
       const Literal x = Numbers({kImages, kH, kW, in}, 25);
       const Literal kernel = Numbers({of.height, of.width, in, out}, 26);
