@@ -1,5 +1,6 @@
 #include <csetjmp>
 #include <cstdio>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,13 @@ void CheckScans(j_common_ptr info) {
   JpegErrors& errors = ErrorsOf(info);
   std::snprintf(errors.message, sizeof(errors.message), "it has more than %d scans", kMostScans);
   std::longjmp(errors.jump, 1);
+}
+
+// The right to hold the coefficients of a large image, which are in memory as a whole if the image
+// comes in several scans: up to 512 MiB. Threads that decode such images do it in turn.
+std::unique_lock<std::recursive_mutex> TurnOfLargeImages() {
+  static auto& mutex = *new std::recursive_mutex;
+  return std::unique_lock(mutex);
 }
 
 class JpegImage : public EncodedImage {
@@ -105,6 +113,7 @@ class JpegImage : public EncodedImage {
   absl::Status Decode(const ImageWindow& window, int64_t stride, uint8_t* out) override {
     if (window.width < size_.width) return EncodedImage::Decode(window, stride, out);
     // Whole rows are decoded to their places.
+    WaitForTurn();
     return Guarded([&] {
       jpeg_start_decompress(&info_);
       if (window.y > 0) jpeg_skip_scanlines(&info_, window.y);
@@ -117,6 +126,7 @@ class JpegImage : public EncodedImage {
 
   absl::Status DecodeRows(const ImageWindow& window, const TakeRow& take) override {
     JDIMENSION first = 0, columns = info_.output_width;
+    WaitForTurn();
     RETURN_IF_ERROR(Guarded([&] {
       jpeg_start_decompress(&info_);
       if (window.width < size_.width) ChooseColumns(window, &first, &columns);
@@ -145,6 +155,18 @@ class JpegImage : public EncodedImage {
     return absl::OkStatus();
   }
 
+  // To be called before decoding begins.
+  void WaitForTurn() {
+    constexpr int64_t kLarge = 64 << 20;
+    if (!jpeg_has_multiple_scans(&info_)) return;
+    int64_t coefficients = 0;
+    for (int i = 0; i < info_.num_components; ++i) {
+      const jpeg_component_info& component = info_.comp_info[i];
+      coefficients += int64_t{component.width_in_blocks} * component.height_in_blocks * DCTSIZE2;
+    }
+    if (coefficients * int64_t{sizeof(JCOEF)} > kLarge) turn_ = TurnOfLargeImages();
+  }
+
   // Calls f, which may have no objects with destructors.
   template <typename F>
   absl::Status Guarded(F f) {
@@ -166,6 +188,7 @@ class JpegImage : public EncodedImage {
     jpeg_crop_scanline(&info_, first, columns);
   }
 
+  std::unique_lock<std::recursive_mutex> turn_;  // ends behind info_, which has the coefficients
   jpeg_decompress_struct info_ = {};
   JpegErrors errors_;
   jpeg_progress_mgr progress_ = {};

@@ -1,9 +1,14 @@
 // Windows of encoded images are those of the whole image, and damaged files are refused without
 // reading beyond them.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -201,6 +206,38 @@ TEST(EncodedImage, AJpegOfManyScansIsRefused) {
   const absl::Status refused = decode(600);
   EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
   EXPECT_EQ(refused.message(), "a damaged JPEG: it has more than 500 scans");
+}
+
+// All coefficients of a progressive JPEG are in memory, 72 MB here.
+TEST(EncodedImage, LargeProgressiveJpegsAreDecodedInTurn) {
+  constexpr int64_t kSide = 6000, kThreads = 4;
+  const std::string jpeg =
+      EncodeJpegAs(std::vector<uint8_t>(kSide * kSide, 100), {kSide, kSide, 1}, JCS_GRAYSCALE,
+                   [](jpeg_compress_struct& info) { jpeg_simple_progression(&info); });
+  const auto peak_bytes = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss * 1024;
+  };
+  const int64_t before = peak_bytes();
+  std::atomic<int64_t> rows = 0, others = 0;
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&] {
+      const auto image = EncodedImage::Open(jpeg, {}).value();
+      const absl::Status status = image->DecodeRows({0, 0, kSide, kSide}, [&](const uint8_t* row) {
+        ++rows;
+        others += kSide - std::count(row, row + kSide, 100);
+      });
+      EXPECT_TRUE(status.ok()) << status;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rows, kSide * kThreads);
+  EXPECT_EQ(others, 0);
+#ifndef TPURUN_SANITIZED
+  EXPECT_LT(peak_bytes() - before, 120 << 20);
+#endif
 }
 
 // The header alone says how large they are: nothing is allocated for them.
