@@ -153,7 +153,7 @@ bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Mac
 }
 
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {
-  std::vector<KernelDef> kernels = GemmKernels(
+  return GemmKernels(
       [=](const OpCall& call, const gemm::Tiles& tiles) {
         return OfferDirect(kind, dims_of(call), call, tiles);
       },
@@ -161,8 +161,6 @@ std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(cons
         return MakeDirect(kind, dims_of(call), call, tiles);
       },
       "direct");
-  for (KernelDef& kernel : kernels) kernel.any_share = true;
-  return kernels;
 }
 
 }  // namespace tpurun

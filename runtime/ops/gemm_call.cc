@@ -107,6 +107,7 @@ std::vector<KernelDef> GemmKernels(
   KernelDef &amx = kernels[0], &avx512_bf16 = kernels[1];  // the order of kernel_levels.h
   amx.multiplies_bf16 = avx512_bf16.multiplies_bf16 = true;
   amx.reorders_sums = true;
+  for (KernelDef& kernel : kernels) kernel.any_share = true;
   return kernels;
 }
 

@@ -36,7 +36,8 @@ std::vector<gemm::Parts> GemmProducts(Precision precision);
 // The kernels of an op that multiplies with the tiles of runtime/kernels/gemm, one for an
 // instruction set, the fastest first: "gemm_amx_bf16" and "gemm_avx512_bf16" (at DEFAULT alone),
 // "gemm_avx512", "gemm_avx2", "gemm_plain", or with the name of another algorithm. Their offers and
-// makers get the tiles of that set. The op has the attribute `precision`.
+// makers get the tiles of that set, and each computes any share. The op has the attribute
+// `precision`.
 std::vector<KernelDef> GemmKernels(
     std::function<std::optional<KernelOffer>(const OpCall& call, const gemm::Tiles& tiles)> offer,
     std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,

@@ -101,7 +101,6 @@ std::vector<KernelDef> MatMulKernels() {
                    [](const OpCall&call, const gemm::Tiles&tiles) {
                      return MakeGemm(DimsOf(call), call, tiles);
                    })) {
-    kernel.any_share = true;
     kernels.push_back(std::move(kernel));
   }
   return kernels;

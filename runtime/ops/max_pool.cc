@@ -13,6 +13,7 @@
 #include "runtime/ops/ops.h"
 #include "runtime/ops/pool_windows.h"
 #include "runtime/ops/relu.h"
+#include "runtime/ops/value_if.h"
 
 namespace tpurun {
 namespace {
@@ -109,9 +110,9 @@ template <typename T, typename I>
           T* to = dx + (h * d.w + w) * d.c;
           const I number = static_cast<I>(NumberIn(d, window, h, w));
           if (apart) {
-            for (int64_t c = 0; c < d.c; ++c) to[c] = chosen[c] == number ? from[c] : T(0);
+            for (int64_t c = 0; c < d.c; ++c) to[c] = ValueIf(chosen[c] == number, from[c]);
           } else {
-            for (int64_t c = 0; c < d.c; ++c) to[c] += chosen[c] == number ? from[c] : T(0);
+            for (int64_t c = 0; c < d.c; ++c) to[c] += ValueIf(chosen[c] == number, from[c]);
           }
         }
       }

@@ -11,6 +11,7 @@
 #include "runtime/ops/max_pool.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/ops/value_if.h"
 
 namespace tpurun {
 namespace {
@@ -18,10 +19,8 @@ namespace {
 constexpr int16_t kInfinity = 0x7f80;
 
 inline bool Positive(float y) { return y > 0; }
-// True for positive bf16 bits; NaN is not positive.
-inline bool Positive(uint16_t y) {
-  return static_cast<int16_t>(y) > 0 && static_cast<int16_t>(y) <= kInfinity;
-}
+// True for positive bf16 bits: those of the least number to those of infinity. NaN is above them.
+inline bool Positive(uint16_t y) { return static_cast<uint16_t>(y - 1) < kInfinity; }
 
 TPURUN_CLONES void ReluLoop(const uint16_t* x, int64_t n, uint16_t* y) {
   for (int64_t i = 0; i < n; ++i) {
@@ -33,7 +32,7 @@ TPURUN_CLONES void ReluLoop(const uint16_t* x, int64_t n, uint16_t* y) {
 
 template <typename T, typename Y>
 [[gnu::always_inline]] inline void GradLoop(const T* dy, const Y* y, int64_t n, T* dx) {
-  for (int64_t i = 0; i < n; ++i) dx[i] = Positive(y[i]) ? dy[i] : T(0);
+  for (int64_t i = 0; i < n; ++i) dx[i] = ValueIf(Positive(y[i]), dy[i]);
 }
 TPURUN_CLONES void ReluGradLoop(const uint16_t* dy, const uint16_t* y, int64_t n, uint16_t* dx) {
   GradLoop(dy, y, n, dx);

@@ -38,7 +38,7 @@ class Session {
   const VariableStore& variables() const { return variables_; }
   const CoreProgram& program() const { return program_; }
   int num_workers() const { return device_->num_workers(); }
-  // What the bits of results depend on besides the program: "x86_64+avx2, own kernels".
+  // What the bits of results depend on besides the program: "x86_64+avx2, oneDNN 2.6.3".
   std::string machine() const;
   // "worker 0 ran 1200 instruction parts, worker 1 ran 1180", for the log.
   std::string InstructionsRun() const;

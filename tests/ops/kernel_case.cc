@@ -72,6 +72,12 @@ std::vector<Machine> MachinesOfThisProcessor() {
     machines.push_back({.avx2 = true, .kernels = KernelChoice::kLibrary});
   }
   if (here.avx512) machines.push_back({.avx2 = true, .avx512 = true});
+  if (here.avx512_bf16) {
+    const Machine without_amx = {.avx2 = true, .avx512 = true, .avx512_bf16 = true};
+    machines.push_back(without_amx);
+    machines.push_back(without_amx);
+    machines.back().kernels = KernelChoice::kLibrary;
+  }
   return machines;
 }
 
