@@ -7,6 +7,7 @@ none of them can be the best; the later rounds leave those out. Figures are medi
 the peer's precision: of the medians, and (smallest..largest) of a round.
 """
 import argparse
+import collections
 import json
 import os
 import statistics
@@ -24,6 +25,9 @@ README = os.path.join(ROOT, 'tests/bench/README.md')
 TABLE_BEGINS, TABLE_ENDS = '<!-- tools/bench --table -->\n', '<!-- the end of the table -->\n'
 # A peer below this part of the best one's speed in the first round is left out of the later ones.
 HOPEFUL = 0.75
+# A machine is slowed if its peak is below this part of the best one that results of it have: other machines
+# on the same processor leave no trace in what this one counts.
+SLOWED = 0.9
 MODES = ('bf16', 'f32')
 
 
@@ -143,13 +147,29 @@ def file_of(kind):
     return os.path.join(RESULTS, kind.lower().replace(' with ', '_').replace('-', '') + '.json')
 
 
+def kept_results(kind):
+    """{(workload, mode): line} of the results on a kind of machine."""
+    if not os.path.exists(file_of(kind)):
+        return {}
+    with open(file_of(kind), encoding='utf-8') as file:
+        return {(line['name'], line['mode']): line for line in map(json.loads, file)}
+
+
+def slowed(machine_line):
+    """What to tell of a machine that is slower than it was when results were kept; '' of another one."""
+    peaks = [line['machine'].get('f32_gflops', 0) for line in kept_results(machine_line['kind']).values()
+             if all(line['machine'][key] == machine_line[key] for key in ('model', 'threads'))]
+    now, best = machine_line['f32_gflops'], max(peaks, default=0)
+    if now == 0 or now >= SLOWED * best:
+        return ''
+    return (f'tools/bench: this machine reaches {now:.0f} GFLOP/s of f32, and reached {best:.0f} when its results were '
+            f'kept. Others may share its processor: speeds are lower, and ratios uncertain')
+
+
 def keep(machine_line, lines):
     """Writes the results, beside those of other workloads that are there, one a line."""
     path = file_of(machine_line['kind'])
-    kept = {}
-    if os.path.exists(path):
-        with open(path, encoding='utf-8') as file:
-            kept = {(line['name'], line['mode']): line for line in map(json.loads, file)}
+    kept = kept_results(machine_line['kind'])
     for line in lines:
         kept[line['name'], line['mode']] = {**line, 'machine': machine_line}
     order = {name: place for place, name in enumerate(WORKLOADS)}
@@ -194,11 +214,7 @@ def table(lines):
 
 def markdown():
     """The table of README: a row a workload and mode, a column a kind of machine that has results."""
-    by_kind = {}
-    for _, kind in machine.KINDS:
-        if os.path.exists(file_of(kind)):
-            with open(file_of(kind), encoding='utf-8') as file:
-                by_kind[kind] = {(line['name'], line['mode']): line for line in map(json.loads, file)}
+    by_kind = {kind: kept for _, kind in machine.KINDS if (kept := kept_results(kind))}
     rows = [['', *by_kind], ['---'] * (1 + len(by_kind))]
     for name in WORKLOADS:
         for mode in MODES:
@@ -207,10 +223,13 @@ def markdown():
                 rows.append([f'{name}, {mode}', *cells])
     machines = []
     for kind, of in by_kind.items():
-        for found in sorted({(line['machine']['model'], line['machine']['threads'],
-                              line['machine']['date'], line['machine']['commit'])
-                             for line in of.values()}):
-            machines.append('- {}: {}, {} threads, {}, commit {}.\n'.format(kind, *found))
+        peaks = collections.defaultdict(list)
+        for line in of.values():
+            on = line['machine']
+            peaks[on['model'], on['threads'], on['date'], on['commit']].append(on.get('f32_gflops', 0))
+        for found, of_found in sorted(peaks.items()):
+            between = ' to '.join(dict.fromkeys(f'{peak:.0f}' for peak in (min(of_found), max(of_found))))
+            machines.append('- {}: {}, {} threads, {}, commit {}, {} GFLOP/s of f32.\n'.format(kind, *found, between))
     return ''.join(f'| {" | ".join(row)} |\n' for row in rows) + '\n' + ''.join(machines)
 
 
@@ -303,6 +322,8 @@ def main():
     described = describe(args)
     print('{model}, {kind}, {cpus} CPUs, {f32_gflops:.0f} GFLOP/s of f32 and {bf16_gflops:.0f} of bf16; '
           '{date}, commit {commit}'.format(**described), file=sys.stderr)
+    if message := slowed(described):
+        print(message, file=sys.stderr)
     runner = machine.Runner(args.quiet_wait)
     lines = []
     for name in args.workloads:

@@ -208,16 +208,22 @@ class TablesTest(unittest.TestCase):
 
     def test_results_are_kept_by_kind_and_read_back_as_markdown(self):
         described = {'model': 'A CPU', 'kind': 'AVX-512 with bf16', 'threads': 2, 'date': '2026-01-02',
-                     'commit': 'abc'}
+                     'commit': 'abc', 'f32_gflops': 200.4}
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench, 'RESULTS', folder):
             bench.keep(described, [self.line])
-            bench.keep(described, [{**self.line, 'name': 'mnist'}])
+            bench.keep({**described, 'f32_gflops': 190}, [{**self.line, 'name': 'mnist'}])
             self.assertEqual(os.listdir(folder), ['avx512_bf16.json'])
             lines = bench.markdown().splitlines()
+            self.assertEqual(bench.slowed({**described, 'f32_gflops': 181}), '')
+            self.assertIn('reaches 179 GFLOP/s of f32, and reached 200 when',
+                          bench.slowed({**described, 'f32_gflops': 179}))
+            for other in ({'model': 'B'}, {'threads': 1}, {'kind': 'AMX'}, {'f32_gflops': 0}):
+                self.assertEqual(bench.slowed({**described, 'f32_gflops': 9, **other}), '')
         self.assertEqual(lines[0], '|  | AVX-512 with bf16 |')
         cell = '**2.1** (2..2.2): 5,181 to 2,467 examples/s of JAX f32'
         self.assertEqual(lines[2:4], [f'| mnist, bf16 | {cell} |', f'| iris, bf16 | {cell} |'])
-        self.assertEqual(lines[5], '- AVX-512 with bf16: A CPU, 2 threads, 2026-01-02, commit abc.')
+        self.assertEqual(lines[5], '- AVX-512 with bf16: A CPU, 2 threads, 2026-01-02, commit abc, '
+                                   '190 to 200 GFLOP/s of f32.')
 
     def test_numbers_have_three_digits_or_more(self):
         self.assertEqual([bench.number(value) for value in (5224.1, 999.6, 12.34, 0.18123)],
