@@ -74,12 +74,15 @@ void BoundingBoxes::AddTo(const std::string& name, int64_t label,
   }
 }
 
-absl::StatusOr<std::optional<BoundingBoxes>> BoxesOf(const ConvertArgs& args,
-                                                     std::span<const std::string> images) {
+absl::StatusOr<std::optional<BoundingBoxes>> BoxesOf(
+    const ConvertArgs& args, std::span<const ImageFile> files,
+    const std::function<std::string(const ImageFile& file)>& name_of) {
   if (args.bounding_boxes.empty()) return std::nullopt;
   ASSIGN_OR_RETURN(BoundingBoxes boxes, BoundingBoxes::Read(args.bounding_boxes));
-  const auto has_boxes = [&](const std::string& name) { return boxes.of_images().contains(name); };
-  if (std::any_of(images.begin(), images.end(), has_boxes)) return boxes;
+  const auto has_boxes = [&](const ImageFile& file) {
+    return boxes.of_images().contains(name_of(file));
+  };
+  if (std::any_of(files.begin(), files.end(), has_boxes)) return boxes;
   return absl::DataLossError(absl::StrCat(
       args.bounding_boxes, ": has boxes of none of the images: ", boxes.of_images().begin()->first,
       " is not in ", absl::StrJoin(args.inputs, " and ")));

@@ -5,6 +5,7 @@
 #define TPURUN_DATA_CONVERT_BOUNDING_BOXES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "data/convert/convert.h"
+#include "data/convert/image_files.h"
 #include "proto/example.pb.h"
 
 namespace tpurun {
@@ -38,10 +40,11 @@ class BoundingBoxes {
   std::map<std::string, std::vector<BoundingBox>> of_images_;
 };
 
-// Those of args.bounding_boxes for images of these names; nullopt without. DataLoss if they are of
-// none of the images.
-absl::StatusOr<std::optional<BoundingBoxes>> BoxesOf(const ConvertArgs& args,
-                                                     std::span<const std::string> images);
+// Those of args.bounding_boxes; nullopt without. `name_of` returns the name that the boxes of a
+// file have. DataLoss if they are of none of the files.
+absl::StatusOr<std::optional<BoundingBoxes>> BoxesOf(
+    const ConvertArgs& args, std::span<const ImageFile> files,
+    const std::function<std::string(const ImageFile& file)>& name_of);
 // A line of ExampleList::Identity.
 std::string BoxesIdentity(const std::optional<BoundingBoxes>& boxes);
 

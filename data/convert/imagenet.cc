@@ -289,9 +289,9 @@ absl::Status CheckImagenet(const ConvertArgs& args) {
 absl::StatusOr<std::unique_ptr<ExampleList>> ListImagenet(const ConvertArgs& args) {
   ASSIGN_OR_RETURN(ImageFiles images, FindImagenetFiles(args));
   ASSIGN_OR_RETURN(ImagenetClasses classes, ClassesOf(args, images));
-  std::vector<std::string> names;
-  for (const ImageFile& file : images.files) names.push_back(BaseName(file.name));
-  ASSIGN_OR_RETURN(std::optional<BoundingBoxes> boxes, BoxesOf(args, names));
+  ASSIGN_OR_RETURN(
+      std::optional<BoundingBoxes> boxes,
+      BoxesOf(args, images.files, [](const ImageFile& file) { return BaseName(file.name); }));
   return std::make_unique<ImagenetImages>(std::move(images), std::move(classes), std::move(boxes),
                                           args);
 }

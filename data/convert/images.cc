@@ -2,14 +2,15 @@
 // bytes of the file, image/format, image/filename, image/height, image/width, image/channels,
 // image/class/label, an int64 from 0, and image/class/text, the name of the class; and the features
 // of bounding_boxes.h if boxes are given. An input is a folder with a folder for each class, or a
-// CSV file of rows NAME,CLASS. The names of the classes
-// in the order of their labels are classes.txt beside the output; if it is there already, the
-// images must be of its classes.
+// CSV file of rows NAME,CLASS. The names of the classes in the order of their labels are
+// classes.txt beside the output; if it is there already, the images must be of its classes.
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -216,6 +217,18 @@ class LabelledImages : public ImageList {
   mutable TurnedImages turned_;
 };
 
+// Tells of boxes whose names are those of no image.
+void WarnOfOtherBoxes(const BoundingBoxes& boxes, const std::vector<ImageFile>& files,
+                      const ConvertArgs& args) {
+  std::set<std::string> others;
+  for (const auto& of_image : boxes.of_images()) others.insert(of_image.first);
+  for (const ImageFile& file : files) others.erase(file.name_in_input);
+  if (others.empty()) return;
+  args.warn(absl::StrCat(args.bounding_boxes, ": has boxes of ", others.size(),
+                         others.size() == 1 ? " name" : " names", " that no image has, such as ",
+                         *others.begin()));
+}
+
 }  // namespace
 
 absl::Status CheckImages(const ConvertArgs& args) {
@@ -229,11 +242,10 @@ absl::StatusOr<std::unique_ptr<ExampleList>> ListImages(const ConvertArgs& args)
   ASSIGN_OR_RETURN(ImageFiles images, FindFiles(args));
   ASSIGN_OR_RETURN(std::optional<LabelMap> labels, LabelsBeside(args.output, images));
   if (!labels.has_value()) labels = LabelsOf(images.files);
-  std::vector<std::string> names;
-  if (!args.bounding_boxes.empty()) {
-    for (const ImageFile& file : images.files) names.push_back(file.name_in_input);
-  }
-  ASSIGN_OR_RETURN(std::optional<BoundingBoxes> boxes, BoxesOf(args, names));
+  ASSIGN_OR_RETURN(
+      std::optional<BoundingBoxes> boxes,
+      BoxesOf(args, images.files, [](const ImageFile& file) { return file.name_in_input; }));
+  if (boxes.has_value()) WarnOfOtherBoxes(*boxes, images.files, args);
   return std::make_unique<LabelledImages>(std::move(images), *std::move(labels), std::move(boxes),
                                           args);
 }

@@ -288,7 +288,8 @@ class ImagesTest(ProgramTest):
         folder = self.photos()
         write(self.path('boxes.csv'), 'cats/3.jpg,0.25,0.5,0.75,1\ncats/3.jpg,-1,0.5,0.5,0.25\n'
                                       'dogs/3.jpg,0,0.125,1,0.5\ndogs/3.jpg,0.5,0,2,1\n')
-        self.assertEqual(self.convert(folder, f'--bounding_boxes={self.path("boxes.csv")}').code, 0)
+        done = self.convert(folder, f'--bounding_boxes={self.path("boxes.csv")}')
+        self.assertEqual((done.code, done.warnings), (0, []), str(done))
         sides = 'xmin', 'ymin', 'xmax', 'ymax', 'label'
         want = {'cats3': [[0.25], [0.5], [0.75], [1], [0]],
                 'dogs3': [[0, 0.5], [0.125, 0], [1, 1], [0.5, 1], [1, 1]]}
@@ -303,8 +304,10 @@ class ImagesTest(ProgramTest):
         done = self.convert(self.path('labels.csv'), boxes)
         self.assertEqual((done.code, len(done.messages)), (65, 1), str(done))
         self.assertIn('boxes.csv: has boxes of none of the images: cats/3.jpg is not in ', done.messages[0])
-        write(self.path('boxes.csv'), 'photos/dogs/3.jpg,0,0.125,1,0.5\n')
-        self.assertEqual(self.convert(self.path('labels.csv'), boxes).code, 0)
+        write(self.path('boxes.csv'), 'photos/dogs/3.jpg,0,0.125,1,0.5\nphotos/dogs/x.jpg,0,0,1,1\na,0,0,1,1\n')
+        done = self.convert(self.path('labels.csv'), boxes)
+        self.assertEqual((done.code, len(done.warnings)), (0, 1), str(done))
+        self.assertIn('boxes.csv: has boxes of 2 names that no image has, such as a.', done.warnings[0])
         found = [parse(payload) for payload in payloads(read(self.path('photos.tfrecord')))]
         self.assertEqual(sorted(features['image/object/bbox/ymax'] for features in found), [[], [0.5]])
 
