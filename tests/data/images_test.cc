@@ -219,7 +219,7 @@ TEST(EncodedImage, LargeProgressiveJpegsAreDecodedInTurn) {
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_maxrss * 1024;
   };
-  const int64_t before = peak_bytes();
+  [[maybe_unused]] const int64_t before = peak_bytes();
   std::atomic<int64_t> rows = 0, others = 0;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < kThreads; ++thread) {
