@@ -37,7 +37,7 @@ std::string_view ListName(uint32_t number) {
 struct WantedFeature {
   ColumnType type;
   uint32_t list = 0;
-  int64_t elements = 0;
+  int64_t elements = 0;                 // of a row; 0: any number, a list
   std::optional<Column> default_value;  // one row
   bool label = false;
 };
@@ -215,7 +215,7 @@ class ExampleParser {
     RETURN_IF_ERROR(finder_.Find(example));
     for (size_t i = 0; i < wanted_.size(); ++i) {
       const WantedFeature& wanted = wanted_[i];
-      if (wanted.type.varies()) {
+      if (wanted.elements == 0) {
         if (!PutList(finder_.has(i) ? finder_.values(i) : std::span<const std::string_view>(),
                      wanted, &made[i])) {
           return Malformed();
