@@ -157,7 +157,7 @@ def kept_results(kind):
 
 def slowed(machine_line):
     """What to tell of a machine that is slower than it was when results were kept; '' of another one."""
-    peaks = [line['machine'].get('f32_gflops', 0) for line in kept_results(machine_line['kind']).values()
+    peaks = [line['machine']['f32_gflops'] for line in kept_results(machine_line['kind']).values()
              if all(line['machine'][key] == machine_line[key] for key in ('model', 'threads'))]
     now, best = machine_line['f32_gflops'], max(peaks, default=0)
     if now == 0 or now >= SLOWED * best:
@@ -226,7 +226,7 @@ def markdown():
         peaks = collections.defaultdict(list)
         for line in of.values():
             on = line['machine']
-            peaks[on['model'], on['threads'], on['date'], on['commit']].append(on.get('f32_gflops', 0))
+            peaks[on['model'], on['threads'], on['date'], on['commit']].append(on['f32_gflops'])
         for found, of_found in sorted(peaks.items()):
             between = ' to '.join(dict.fromkeys(f'{peak:.0f}' for peak in (min(of_found), max(of_found))))
             machines.append('- {}: {}, {} threads, {}, commit {}, {} GFLOP/s of f32.\n'.format(kind, *found, between))
