@@ -142,7 +142,8 @@ void StreamedRecords::Release(std::span<const Item> items) {
 absl::Status StreamedRecords::Load(std::span<const Item> items, int, Table* rows) {
   Column& column = rows->columns[0];
   column.Clear();
-  for (const Item& item : items) column.AppendView(slots_[item.slot].bytes);
+  column.strings.resize(items.size());
+  for (size_t i = 0; i < items.size(); ++i) column.SetView(i, slots_[items[i].slot].bytes);
   rows->rows = items.size();
   if (schema_.size() == 1) return absl::OkStatus();
   Column& headers = rows->columns[1];

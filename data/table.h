@@ -116,7 +116,10 @@ struct Column {
     chars.append(text);
   }
   // The text must stay valid as long as the column is read.
-  void AppendView(std::string_view text) { strings.push_back({text.data(), 0, std::ssize(text)}); }
+  static String ViewOf(std::string_view text) { return {text.data(), 0, std::ssize(text)}; }
+  void AppendView(std::string_view text) { strings.push_back(ViewOf(text)); }
+  // The same in the place of a string that is there.
+  void SetView(int64_t index, std::string_view text) { strings[index] = ViewOf(text); }
   // The dimensions of row `row`.
   std::span<const int64_t> DimsOf(int64_t row) const {
     if (row_ends.empty()) return type.dims;

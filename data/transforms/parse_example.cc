@@ -199,7 +199,12 @@ class ExampleParser {
     const std::span<Column> made = std::span(out->columns).last(wanted_.size());
     for (Column& column : made) {
       column.Clear();
-      if (!column.type.varies()) column.bytes.resize(in.rows * column.type.row_bytes());
+      if (column.type.varies()) continue;
+      if (column.type.dtype == proto::STRING) {
+        column.strings.resize(in.rows * column.type.elements());
+      } else {
+        column.bytes.resize(in.rows * column.type.row_bytes());
+      }
     }
     const Column& records = in.column(kRecord);
     for (int64_t row = 0; row < in.rows; ++row) {
@@ -285,7 +290,7 @@ class ExampleParser {
     };
     for (std::string_view bytes : values) {
       if (wanted.list == kBytesList) {
-        column->AppendView(bytes);
+        if (count < wanted.elements) column->SetView(row * wanted.elements + count, bytes);
         ++count;
       } else if (wanted.list == kFloatList) {
         put(bytes.data(), bytes.size() / sizeof(float), sizeof(float));
@@ -313,7 +318,8 @@ class ExampleParser {
   }
 
   static void PutDefault(const Column& value, int64_t row, Column* column) {
-    for (size_t i = 0; i < value.strings.size(); ++i) column->AppendView(value.string(i));
+    const int64_t strings = std::ssize(value.strings);
+    for (int64_t i = 0; i < strings; ++i) column->SetView(row * strings + i, value.string(i));
     const size_t size = value.bytes.size();
     std::copy_n(value.bytes.data(), size, column->bytes.data() + row * size);
   }
