@@ -327,5 +327,26 @@ TEST(Formulas, NormalizedRowsAndTheirGradient) {
   }
 }
 
+TEST(Formulas, RowsOfATableAndTheirSums) {
+  for (const Dims& dims : std::vector<Dims>{{1, 1}, {7, 3}, {100, 16}, {33, 130}}) {
+    const int64_t rows = dims[0], columns = dims[1];
+    for (const int64_t count : {1, 5, 300}) {
+      const Literal table = Numbers(dims, 20), x = Numbers({count, columns}, 21);
+      const Literal ids = ClassIds(count, rows);
+      std::vector<Exact> taken;
+      std::vector<Sum> sums(rows * columns);
+      for (int64_t i = 0; i < count * columns; ++i) {
+        const int64_t at = ids.values<int32_t>()[i / columns] * columns + i % columns;
+        taken.push_back({At(table, at), 0});
+        sums[at].Add(At(x, i));
+      }
+      std::vector<Exact> want;
+      for (const Sum& sum : sums) want.push_back(sum.exact());
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("gather", {}, {table, ids}, {taken}));
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("scatter_add", {{"rows", rows}}, {ids, x}, {want}));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tpurun

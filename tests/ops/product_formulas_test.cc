@@ -163,26 +163,58 @@ TEST(Formulas, AttentionOfQueriesAndKeys) {
     for (const bool causal : {false, true}) {
       const Literal q = Numbers({1, queries, 1, width}, 28), k = Numbers({1, keys, 1, width}, 29);
       const Literal v = Numbers({1, keys, 1, width}, 30);
-      std::vector<Exact> want;
+      const Literal dy = Numbers({1, queries, 1, width}, 31);
+      const double error = (64 + 4 * static_cast<double>(keys)) * kRounding;
+      std::vector<Exact> y;
+      std::vector<Sum> dq(queries * width), dk(keys * width), dv(keys * width);
       for (int64_t i = 0; i < queries; ++i) {
-        std::vector<double> powers;
+        std::vector<double> weights;
         double sum = 0;
         for (int64_t j = 0; j < keys; ++j) {
           double score = 0;
           for (int64_t e = 0; e < width; ++e)
             score += kScale * At(q, i * width + e) * At(k, j * width + e);
-          powers.push_back(causal && j > i ? 0 : std::exp(score));
-          sum += powers.back();
+          weights.push_back(causal && j > i ? 0 : std::exp(score));
+          sum += weights.back();
         }
+        for (double& weight : weights) weight /= sum;
+        double along = 0;  // of dy y, the weighted mean of dy v
         for (int64_t e = 0; e < width; ++e) {
           double value = 0;
-          for (int64_t j = 0; j < keys; ++j) value += powers[j] / sum * At(v, j * width + e);
-          want.push_back(Rounded(value, 64 + 4 * static_cast<double>(keys), 1));
+          for (int64_t j = 0; j < keys; ++j) value += weights[j] * At(v, j * width + e);
+          y.push_back({value, error});
+          along += value * At(dy, i * width + e);
+        }
+        for (int64_t j = 0; j < keys; ++j) {
+          double of_weight = 0;
+          for (int64_t e = 0; e < width; ++e) {
+            of_weight += At(dy, i * width + e) * At(v, j * width + e);
+            dv[j * width + e].Add(weights[j] * At(dy, i * width + e));
+          }
+          const double of_score = kScale * weights[j] * (of_weight - along);
+          for (int64_t e = 0; e < width; ++e) {
+            dq[i * width + e].Add(of_score * At(k, j * width + e));
+            dk[j * width + e].Add(of_score * At(q, i * width + e));
+          }
         }
       }
       Attrs attrs = {{"precision", int64_t{3}}, {"scale", kScale}};
       if (causal) attrs.Set("causal", true);
-      ASSERT_NO_FATAL_FAILURE(ExpectFormula("attention", attrs, {q, k, v}, {want}));
+      // A weight, and the slope of a score, are off by `error` of their size, which is below 1.
+      const auto exact = [&](const std::vector<Sum>& sums, int64_t terms) {
+        std::vector<Exact> numbers;
+        for (const Sum& sum : sums) {
+          numbers.push_back(sum.exact());
+          numbers.back().error += error * static_cast<double>(width * terms) * kScale;
+        }
+        return numbers;
+      };
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("attention", attrs, {q, k, v}, {y}));
+      const OpCall call = CallOf("attention", attrs, {q, k, v});
+      const std::vector<Literal> results = RunReference(call, {q, k, v}, SharesOf(call));
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectFormula("attention_grad", attrs, {dy, q, k, v, results[0], results[1]},
+                        {exact(dq, 1), exact(dk, queries), exact(dv, queries)}));
     }
   }
 }
