@@ -131,12 +131,18 @@ def commit():
     return done.stdout.strip()
 
 
+def settings(args):
+    """What limits the programs to the instruction sets asked for."""
+    return machine.LIMITS.get(args.instruction_sets, {})
+
+
 def describe(args):
     """The machine, with its peaks as `profile --quick_test` measures them."""
-    of = machine.processor()
+    of = machine.processor(args.instruction_sets)
     peaks = {'machine_f32_gflops': 0, 'machine_bf16_gflops': 0} if args.no_peaks else json.loads(
         machine.output_of([args.tpurun, 'profile', '--quick_test', '--format=json',
-                           f'--worker_threads={args.threads}']))
+                           f'--worker_threads={args.threads}'],
+                          **settings(args)))
     return {**of, 'f32_gflops': peaks['machine_f32_gflops'],
             'bf16_gflops': peaks['machine_bf16_gflops'], 'threads': args.threads,
             'date': time.strftime('%Y-%m-%d'), 'commit': commit()}
@@ -285,6 +291,8 @@ def parse_args(arguments):
     add('--peer-binary', metavar='TPURUN', help='another tpurun to compare with, instead of the '
         'peers: what a change gained')
     add('--threads', type=count, default=2, help='threads that compute, in every program')
+    add('--instruction-sets', choices=machine.LIMITS, help='measure as on a processor that has no newer '
+        'ones; a tpurun of its own is built')
     add('--windows', type=count, default=3, help='windows of each training, after one to warm up')
     add('--window-steps', type=count, help="steps of a window, instead of each workload's own")
     add('--process-steps', type=count, help="steps of a whole process, instead of each one's own")
@@ -301,6 +309,7 @@ def parse_args(arguments):
         add(option, help=argparse.SUPPRESS)  # set by tools/bench
     add('--no-peaks', action='store_true', help=argparse.SUPPRESS)
     add('--print-needs', action='store_true', help=argparse.SUPPRESS)
+    add('--print-build', action='store_true', help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
@@ -316,6 +325,10 @@ def main():
     if args.print_needs:
         print(*needs(args))
         return 0
+    if args.print_build:
+        if args.instruction_sets:
+            print(f'--config={args.instruction_sets.lower()}')
+        return 0
     if args.table:
         write_table()
         return 0
@@ -324,7 +337,7 @@ def main():
           '{date}, commit {commit}'.format(**described), file=sys.stderr)
     if message := slowed(described):
         print(message, file=sys.stderr)
-    runner = machine.Runner(args.quiet_wait)
+    runner = machine.Runner(args.quiet_wait, settings(args))
     lines = []
     for name in args.workloads:
         with tempfile.TemporaryDirectory(prefix='tpurun_bench_') as folder:

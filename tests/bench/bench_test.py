@@ -152,6 +152,19 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(needs('--peer-binary=x'), [])
         self.assertEqual(needs('--table'), [])
 
+    def test_instruction_sets_limit_all_programs(self):
+        self.assertEqual(run_bench('--print-build').stdout, '')
+        self.assertEqual(run_bench('--print-build', '--instruction-sets=AVX2').stdout, '--config=avx2\n')
+        self.assertEqual(machine.processor('AVX2')['kind'], 'AVX2')
+        with tempfile.TemporaryDirectory() as folder:
+            calls = os.path.join(folder, 'calls')
+            peer = executable(folder, 'peer', f'echo $ONEDNN_MAX_CPU_ISA $XLA_FLAGS >>{calls}\n'
+                              'echo \'{"examples_per_second": [1]}\'\n')
+            self.rows('--workloads=iris', '--modes=f32', '--peers=jax', f'--jax={peer}',
+                      '--instruction-sets=AVX2')
+            with open(calls, encoding='utf-8') as file:
+                self.assertEqual(set(file), {'AVX2 --xla_cpu_max_isa=AVX2\n'})
+
 
 class RoundsTest(unittest.TestCase):
 
@@ -182,9 +195,9 @@ class RoundsTest(unittest.TestCase):
         self.assertEqual((found.value, discarded), (2, 1))
 
     def test_a_run_is_seen_with_what_others_took(self):
-        run = machine.Runner(quiet_wait=0).run(['/bin/sh', '-c', 'echo $GIVEN$OMP_NUM_THREADS'],
-                                               GIVEN='x')
-        self.assertEqual(run.output, 'x\n')
+        run = machine.Runner(quiet_wait=0, settings={'MKL_X': 'y'}).run(
+            ['/bin/sh', '-c', 'echo $GIVEN$OMP_NUM_THREADS$MKL_X'], GIVEN='x')
+        self.assertEqual(run.output, 'xy\n')
         self.assertGreater(run.seconds, 0)
         self.assertGreater(run.peak_bytes, 1 << 18)
         self.assertGreaterEqual(run.others, 0)

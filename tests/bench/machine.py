@@ -15,19 +15,28 @@ QUIET_SHARE = 0.03
 KINDS = (('amx_bf16', 'AMX'), ('avx512_bf16', 'AVX-512 with bf16'), ('avx512f', 'AVX-512'),
          ('avx2', 'AVX2'))
 
+# The kinds that a newer machine can stand for, and the settings by which the libraries of all programs
+# use no instructions that the kind lacks. tpurun is built so: bazel --config=avx2.
+LIMITS = {'AVX2': {'ATEN_CPU_CAPABILITY': 'avx2', 'MKL_ENABLE_INSTRUCTIONS': 'AVX2',
+                   'ONEDNN_MAX_CPU_ISA': 'AVX2', 'XLA_FLAGS': '--xla_cpu_max_isa=AVX2'}}
+
 
 class Failure(Exception):
     """A program did not do its part; the message is for the user."""
 
 
-def processor():
-    """{'model': its name, 'kind': one of KINDS, 'cpus': how many this process may use}."""
+def processor(limit=None):
+    """{'model': its name, 'kind': one of KINDS, 'cpus': how many this process may use}; with a kind of
+    LIMITS the machine as one of that kind."""
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         text = file.read()
     found = re.search(r'^model name\s*: (.*)$', text, re.MULTILINE)
     flags = set(re.search(r'^flags\s*: (.*)$', text, re.MULTILINE).group(1).split())
     kind = next((kind for flag, kind in KINDS if flag in flags), 'x86-64')
-    return {'model': found.group(1) if found else 'unknown', 'kind': kind,
+    model = found.group(1) if found else 'unknown'
+    if limit not in (None, kind):
+        model, kind = f'{model} limited to {limit}', limit
+    return {'model': model, 'kind': kind,
             'cpus': len(os.sched_getaffinity(0))}
 
 
@@ -51,10 +60,10 @@ def wait_until_quiet(seconds):
             return
 
 
-def output_of(command):
+def output_of(command, **environment):
     """What a program prints whose time does not matter."""
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(command, env=os.environ | environment, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failure(f'{" ".join(command)}\nexit code {done.returncode}: {done.stderr}')
     return done.stdout
@@ -71,10 +80,12 @@ class Run(typing.NamedTuple):
 
 
 class Runner:
-    """Runs what is measured, and sees who else is at work meanwhile."""
+    """Runs what is measured, and sees who else is at work meanwhile. All programs have `settings`, as
+    of LIMITS, in their environment."""
 
-    def __init__(self, quiet_wait):
+    def __init__(self, quiet_wait, settings):
         self.quiet_wait = quiet_wait
+        self.settings = settings
 
     def run(self, command, limit=None, **environment):
         """It sees no settings of threads or allocators but those given. It is ended, a Failure, after
@@ -84,7 +95,7 @@ class Runner:
         wait_until_quiet(self.quiet_wait)
         with tempfile.TemporaryFile('w+') as out, tempfile.TemporaryFile('w+') as err:
             (busy, steal), start = busy_seconds(), time.monotonic()
-            child = subprocess.Popen(command, env=env | environment, stdin=subprocess.DEVNULL,
+            child = subprocess.Popen(command, env=env | self.settings | environment, stdin=subprocess.DEVNULL,
                                      stdout=out, stderr=err)
             ended = threading.Timer(limit, child.kill) if limit else None
             if ended:
