@@ -134,8 +134,8 @@ struct KernelDef {
   bool is_library = false;
   bool multiplies_bf16 = false;  // with the processor's instructions for bf16
   bool reorders_sums = false;    // adds products in another order than the reference
-  // A call may compute any share of the units, with the scratch memory of the offer. Kernels of
-  // element-wise ops always may.
+  // A call may compute any share of the units, with the kernel's offer for it, and a unit has the
+  // same bits in each. Kernels of element-wise ops always may.
   bool any_share = false;
   // The offer for a call on a machine, or nullopt if the kernel cannot compute the call there or
   // another kernel is sure to be faster. Null: any call on plain operands, as they are.

@@ -522,6 +522,7 @@ std::vector<KernelDef> RecurrenceKernels(Recurrence (*of)(const OpCall& call)) {
                        .is_library = matmul.is_library,
                        .multiplies_bf16 = matmul.multiplies_bf16,
                        .reorders_sums = matmul.reorders_sums,
+                       .any_share = matmul.any_share,
                        .offer =
                            [&matmul, of](const OpCall& call, const Machine& machine) {
                              return OfferRecurrence(matmul, of(call), call, machine);

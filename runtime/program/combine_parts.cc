@@ -1,9 +1,9 @@
 #include "runtime/program/combine_parts.h"
 
 #include <optional>
-#include <vector>
+#include <utility>
 
-#include "runtime/base/dcheck.h"
+#include "runtime/program/larger_calls.h"
 
 namespace tpurun {
 namespace {
@@ -21,22 +21,27 @@ bool ComputesAnyShare(const Instruction& instruction) {
 // How many neighbours become one part.
 int Combined(const Phase& phase, int num_workers, int num_replicas) {
   Cost cost;
+  bool wants_rows = false;
   for (const Instruction& instruction : phase.instructions) {
     if (instruction.parts == 1) continue;
     if (instruction.per_core || !ComputesAnyShare(instruction)) return 1;
     cost += CostOfInstruction(instruction, num_replicas);
+    wants_rows = wants_rows || instruction.op->flags.spans_replicas;
   }
-  const int parts = PartsWanted(cost, num_workers);
+  const int parts = wants_rows ? num_workers : PartsWanted(cost, num_workers);
   return phase.parts() % parts == 0 ? phase.parts() / parts : 1;
 }
 
-// Fewer parts copy less (KernelOffer::copied_bytes).
-void CountCopies(const Machine& machine, int num_replicas, Instruction& instruction) {
-  const auto& offer = instruction.plan.kernel->offer;
-  if (!offer) return;
-  const std::optional<KernelOffer> now =
-      offer(CallOfInstruction(instruction, num_replicas), machine);
-  if (now.has_value()) instruction.plan.copied_bytes = now->copied_bytes;
+// nullopt if a kernel cannot compute such parts.
+std::optional<Phase> Combine(const Phase& phase, int combined, LargerCalls& larger) {
+  Phase result = phase;
+  for (Instruction& instruction : result.instructions) {
+    instruction.first_part /= combined;
+    if (instruction.parts % combined != 0) continue;
+    instruction.parts /= combined;
+    if (!larger.Plan(instruction)) return std::nullopt;
+  }
+  return result;
 }
 
 }  // namespace
@@ -47,18 +52,12 @@ int PartsWanted(const Cost& cost, int num_workers) {
 }
 
 void CombineParts(int num_workers, CoreProgram& program) {
-  const std::optional<Machine> machine = Machine::Parse(program.machine);
-  TPURUN_DCHECK(machine.has_value());
+  LargerCalls larger(program);
   for (Phase* phase : program.Phases()) {
     const int combined = Combined(*phase, num_workers, program.num_replicas);
     if (combined == 1) continue;
     // Part p starts at rows * p / parts: every second one of 8 parts starts where one of 4 does.
-    for (Instruction& instruction : phase->instructions) {
-      instruction.first_part /= combined;
-      if (instruction.parts % combined != 0) continue;
-      instruction.parts /= combined;
-      CountCopies(*machine, program.num_replicas, instruction);
-    }
+    if (std::optional<Phase> fewer = Combine(*phase, combined, larger)) *phase = *std::move(fewer);
   }
 }
 

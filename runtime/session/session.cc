@@ -14,6 +14,7 @@
 #include "runtime/program/combine_parts.h"
 #include "runtime/program/core_program.h"
 #include "runtime/program/join_replicas.h"
+#include "runtime/program/span_replicas.h"
 
 namespace tpurun {
 namespace {
@@ -79,6 +80,7 @@ absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   CombineParts(device_->num_workers(), program_);
   JoinReplicas(device_->num_workers(), program_);
+  SpanReplicas(device_->num_workers(), program_);
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_->num_workers()));
   RETURN_IF_ERROR(variables_.Add(program_.variables));

@@ -8,6 +8,9 @@
 #include "runtime/ir/evaluate.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
+#include "runtime/program/combine_parts.h"
+#include "runtime/program/span_replicas.h"
+#include "runtime/program/verify_program.h"
 #include "tests/compiler/evaluate_args.h"
 #include "tests/compiler/run_on_device.h"
 
@@ -84,8 +87,8 @@ int MostReplicasPerCall(const CoreProgram& program) {
   return most;
 }
 
-// Of 5 units the products are the interpreter's, of 32 the library's, on weights that `pack` packs.
-// The 5 rows of a core are computed with another's, 9 are not.
+// As compiled, and with larger calls for few workers. Weights of 32 units are packed, of 5 they are
+// not. The 5 rows of a core are computed with another's, 9 are not.
 TEST(RecurrenceOnDevice, TrainsToTheSameBitsOnAnyNumberOfWorkers) {
   const ScopedFlushDenormals flush;
   for (const auto& [replicas, num_rows] : {std::pair(1, 5), std::pair(8, 5), std::pair(8, 9)}) {
@@ -108,10 +111,20 @@ TEST(RecurrenceOnDevice, TrainsToTheSameBitsOnAnyNumberOfWorkers) {
         for (const auto& [name, values] : want->variables)
           ExpectNear(alone.variables.at(name)[0], values[0], tolerance, place + name);
         const AfterSteps three_steps = RunOnDevice(one.get(), *program, args, 3);
-        for (const int workers : {2, 3, 4, 5, 8, 9}) {
+        for (const int workers : {1, 2, 3, 4, 5, 8, 9}) {
           const auto device = Device::Create(workers);
-          EXPECT_EQ(RunOnDevice(device.get(), *program, args, 3).variables, three_steps.variables)
-              << place << workers << " workers";
+          CoreProgram larger = *program;
+          CombineParts(workers, larger);
+          SpanReplicas(workers, larger, /*cached_bytes=*/0);
+          EXPECT_TRUE(VerifyProgram(larger).ok()) << VerifyProgram(larger);
+          // No call has more than 64 rows.
+          if (replicas == 8 && workers < 3) {
+            EXPECT_EQ(MostReplicasPerCall(larger), num_rows == 5 && workers == 1 ? 8 : 4) << place;
+          }
+          for (const CoreProgram* run : {&*program, &std::as_const(larger)}) {
+            EXPECT_EQ(RunOnDevice(device.get(), *run, args, 3).variables, three_steps.variables)
+                << place << workers << " workers" << (run == &larger ? ", larger calls" : "");
+          }
         }
       }
     }

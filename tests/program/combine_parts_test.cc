@@ -55,6 +55,27 @@ TEST(CombineParts, AWorkerHasTwoPartsOfMuchWork) {
   EXPECT_EQ(PartsFor(4, text), Parts{8});
 }
 
+// A recurrence, however much work its phase has.
+TEST(CombineParts, AWorkerHasOnePartOfRowsThatCostLessWhereThereAreMore) {
+  const std::string rnn =
+      R"(  simple_rnn {activation="tanh", precision=3} "b" parts=8 rows=64 kernel="gemm_plain" scratch=worker:0+64
+    <- infeed:1 f32[64,2,4], infeed:2 f32[4,4], infeed:3 f32[64,4]
+    -> shared:16777216 f32[64,2,4]
+)";
+  std::string text = Text(1 << 20, 8, rnn);
+  text.insert(text.find("step phase"),
+              "infeed 1 \"y\" f32[64,2,4]\ninfeed 2 \"w\" f32[4,4]\ninfeed 3 \"h\" f32[64,4]\n");
+  text = absl::StrReplaceAll(text, {{"worker=0", "worker=64"}});
+  EXPECT_EQ(PartsFor(2, text), (Parts{2, 2}));
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  CombineParts(2, *program);
+  const Instruction& larger = *program->Instructions()[1];
+  EXPECT_GT(larger.plan.scratch_bytes, 64);
+  EXPECT_EQ(larger.scratch.offset, 64);
+  EXPECT_EQ(program->worker_bytes, 64 + Aligned(larger.plan.scratch_bytes));
+}
+
 TEST(CombineParts, UnpartitionedInstructionsGoWithTheirPart) {
   const std::string text =
       absl::StrReplaceAll(Text(64, 1, ""), {{"rows=64", "rows=64 first_part=5"}});

@@ -1,0 +1,50 @@
+#include "runtime/program/span_replicas.h"
+
+#include "runtime/program/larger_calls.h"
+
+namespace tpurun {
+namespace {
+
+// More rows share the weights, but their states leave the cache.
+constexpr int64_t kMostRows = 64;
+
+bool MaySpanMore(const Instruction& instruction) {
+  return instruction.per_core && instruction.op->flags.spans_replicas &&
+         instruction.plan.kernel != nullptr && instruction.plan.kernel->any_share &&
+         !instruction.plan.converts_bf16;
+}
+
+// What all rows of a call read.
+int64_t BytesOfWeights(const Instruction& instruction, int num_replicas) {
+  const OpFlags flags = OpFlagsOf(CallOfInstruction(instruction, num_replicas));
+  int64_t bytes = 0;
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    if (!HasOperand(flags.row_operands, static_cast<int>(i)))
+      bytes += instruction.operands[i].shape.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+void SpanReplicas(int num_workers, CoreProgram& program, int64_t cached_bytes) {
+  LargerCalls larger(program);
+  for (Phase* phase : program.Phases()) {
+    if (phase->joined()) continue;
+    for (Instruction& instruction : phase->instructions) {
+      if (!MaySpanMore(instruction) ||
+          BytesOfWeights(instruction, program.num_replicas) <= cached_bytes)
+        continue;
+      const int64_t rows = instruction.results[0].shape.dims[0];
+      Instruction more = instruction;
+      int& replicas = more.replicas_per_call;
+      while (more.parts % (2 * replicas) == 0 && more.parts / (2 * replicas) >= num_workers &&
+             2 * replicas * rows <= kMostRows) {
+        replicas *= 2;
+      }
+      if (replicas > instruction.replicas_per_call && larger.Plan(more)) instruction = more;
+    }
+  }
+}
+
+}  // namespace tpurun
