@@ -201,11 +201,12 @@ TEST(Formulas, AttentionOfQueriesAndKeys) {
       Attrs attrs = {{"precision", int64_t{3}}, {"scale", kScale}};
       if (causal) attrs.Set("causal", true);
       // A weight, and the slope of a score, are off by `error` of their size, which is below 1.
-      const auto exact = [&](const std::vector<Sum>& sums, int64_t terms) {
+      const double of_term = error * static_cast<double>(width) * kScale;
+      const auto exact = [of_term](const std::vector<Sum>& sums, int64_t terms) {
         std::vector<Exact> numbers;
         for (const Sum& sum : sums) {
           numbers.push_back(sum.exact());
-          numbers.back().error += error * static_cast<double>(width * terms) * kScale;
+          numbers.back().error += of_term * static_cast<double>(terms);
         }
         return numbers;
       };
