@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/dcheck.h"
 #include "runtime/program/combine_parts.h"
+#include "runtime/program/larger_calls.h"
 
 namespace tpurun {
 namespace {
@@ -160,12 +160,11 @@ int Joined(const Phase& phase, int num_workers, const CoreProgram& program) {
 }  // namespace
 
 void JoinReplicas(int num_workers, CoreProgram& program) {
-  const std::optional<Machine> machine = Machine::Parse(program.machine);
-  TPURUN_DCHECK(machine.has_value());
+  const Machine machine = MachineOf(program);
   for (Phase* phase : program.Phases()) {
     const int joined = Joined(*phase, num_workers, program);
     if (joined == 1) continue;
-    const PhaseJoiner joiner(program, *machine, joined);
+    const PhaseJoiner joiner(program, machine, joined);
     if (joiner.KeepsValuesApart(*phase)) joiner.Join(*phase);
   }
 }

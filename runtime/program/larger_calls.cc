@@ -6,15 +6,12 @@
 #include "runtime/base/dcheck.h"
 
 namespace tpurun {
-namespace {
 
 Machine MachineOf(const CoreProgram& program) {
   const std::optional<Machine> machine = Machine::Parse(program.machine);
   TPURUN_DCHECK(machine.has_value());
   return *machine;
 }
-
-}  // namespace
 
 LargerCalls::LargerCalls(CoreProgram& program)
     : program_(program), machine_(MachineOf(program)), scratch_(Aligned(program.worker_bytes)) {}

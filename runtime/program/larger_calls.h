@@ -9,6 +9,9 @@
 
 namespace tpurun {
 
+// The machine that the program was compiled for.
+Machine MachineOf(const CoreProgram& program);
+
 class LargerCalls {
  public:
   // `program` must outlive the object.
