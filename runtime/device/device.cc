@@ -307,9 +307,10 @@ class Workers final : public Device {
         recorder.WaitEnds();
         continue;
       }
-      const int first = std::max(begin, instruction.first_part);
-      const int last = std::min(end, instruction.first_part + instruction.parts);
-      for (int part = first; part < last; part += replicas_per_call) run(part);
+      const int first = instruction.FirstPartFrom(begin),
+                last = std::min(end, instruction.end_part());
+      for (int part = first; part < last; part += replicas_per_call * instruction.part_step)
+        run(part);
       // The calls of a joined phase are too short to read the clock for each.
       if (phase.joined)
         recorder.InstructionEnds(instruction.number, first, (last - first) / replicas_per_call);
@@ -319,7 +320,7 @@ class Workers final : public Device {
 
   // Runs part `part` and the other parts of the same call.
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
-    const int own = part - instruction.first_part;
+    const int own = (part - instruction.first_part) / instruction.part_step;
     TPURUN_DCHECK(own >= 0 && own + instruction.replicas_per_call <= instruction.parts);
     const int replicas = instruction.pointers_per_value;
     void** const pointers = pointers_[worker].data();

@@ -232,6 +232,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                                .replicas_per_call = instruction.replicas_per_call,
                                .pointers_per_value = call.replicas_per_call,
                                .first_part = instruction.first_part,
+                               .part_step = instruction.part_step,
                                .parts = instruction.parts};
       for (const Operand& operand : instruction.operands)
         loaded.addresses.push_back(Resolve(operand, place_mask));

@@ -44,10 +44,11 @@ struct Value {
 // units and computes exactly that share of its results. It computes each element completely, so the
 // partition never changes bits.
 enum class WorkUnit : uint8_t {
-  kWhole,     // not partitioned: begin 0, end 1
-  kElements,  // elements of the results (all results have the same number of elements)
-  kRows,      // entries of the leading dimension of result 0
-  kColumns,   // entries of the last dimension of result 0
+  kWhole,       // not partitioned: begin 0, end 1
+  kElements,    // elements of the results (all results have the same number of elements)
+  kRows,        // entries of the leading dimension of result 0
+  kColumns,     // entries of the last dimension of result 0
+  kMatrixRows,  // entries of all dimensions but the last one of result 0: its rows as a matrix
 };
 
 // How an op combines the values of all processes of a run.

@@ -30,4 +30,26 @@ ConvDims ConvDimsOf(const std::vector<int64_t>& x, const std::vector<int64_t>& k
           .groups = x[3] == kernel[2] ? 1 : x[3] / kernel[2]};
 }
 
+FilterGradShare ShareOfFilterGrad(const ConvDims& d, WorkUnit unit, int64_t begin, int64_t end) {
+  const int64_t rows_of_kh = d.kw * d.group_c();
+  FilterGradShare share = {.row_end = d.kh * rows_of_kh, .f_end = d.f};
+  switch (unit) {
+    case WorkUnit::kRows:
+      share.row_begin = begin * rows_of_kh;
+      share.row_end = end * rows_of_kh;
+      break;
+    case WorkUnit::kMatrixRows:
+      share.row_begin = begin;
+      share.row_end = end;
+      break;
+    case WorkUnit::kColumns:
+      share.f_begin = begin;
+      share.f_end = end;
+      break;
+    default:
+      break;
+  }
+  return share;
+}
+
 }  // namespace tpurun

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/ir/attrs.h"
+#include "runtime/ir/op_def.h"
 #include "runtime/kernels/conv/conv_dims.h"
 
 namespace tpurun {
@@ -18,6 +19,14 @@ std::vector<int64_t> DilationsOf(const Attrs& attrs);
 // attributes must have passed the shape rule.
 ConvDims ConvDimsOf(const std::vector<int64_t>& x, const std::vector<int64_t>& kernel,
                     const std::vector<int64_t>& y, const Attrs& attrs);
+
+// The rows of the gradient of a kernel, as a matrix (KH KW C/groups, F), and the columns that a
+// call for the units [begin, end) computes.
+struct FilterGradShare {
+  int64_t row_begin = 0, row_end = 0;
+  int64_t f_begin = 0, f_end = 0;
+};
+FilterGradShare ShareOfFilterGrad(const ConvDims& d, WorkUnit unit, int64_t begin, int64_t end);
 
 }  // namespace tpurun
 

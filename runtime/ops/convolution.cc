@@ -159,27 +159,34 @@ TpuWork ConvolutionOnTpu(const OpCall& call, const ConvDims& d, ConvKind kind) {
 }
 
 // A large filter gradient is partitioned by output channels, but not across groups. Each part then
-// copies x or its columns of dy. Copying must cost little compared with the products, which read
-// each element several times. A smaller one is partitioned by rows of the kernel, which the library
-// does not compute.
+// copies x and its columns of dy. Copying must cost little compared with the products: a part of 16
+// channels uses each number of x for kPlaces places of the kernel, or each of dy in kProducts. Own
+// kernels in f32 divide the rows of the gradient of few channels instead, where each part copies x
+// and dy. The smaller ones are partitioned by rows of the kernel. The library computes parts of
+// channels alone.
 WorkUnit FilterGradUnit(const OpCall& call) {
-  constexpr int64_t kProducts = 256;
+  constexpr int64_t kProducts = 256, kPlaces = 9;
+  constexpr int64_t kFewChannels = 32;  // less than two parts of channels
   constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
   const ConvDims d = FilterGradDims(call);
   const double multiply_adds = d.MultiplyAdds(static_cast<double>(d.n));
   if (multiply_adds < kLibraryMultiplyAdds) return WorkUnit::kRows;
-  const bool may_cut = d.groups == 1 && d.kh * d.kw * d.c >= kProducts;
-  if (may_cut && multiply_adds >= kWorthParts) return WorkUnit::kColumns;
-  return HasDirectKernel(ConvKind::kFilterGrad, d, call) ? WorkUnit::kRows : WorkUnit::kWhole;
+  const bool is_direct = HasDirectKernel(ConvKind::kFilterGrad, d, call);
+  const bool has_places =
+      is_direct && PrecisionOf(call.attrs) == Precision::kF32 && d.kh * d.kw >= kPlaces;
+  const bool may_cut = d.groups == 1 && (has_places || d.kh * d.kw * d.c >= kProducts);
+  if (!may_cut || multiply_adds < kWorthParts)
+    return is_direct ? WorkUnit::kRows : WorkUnit::kWhole;
+  return has_places && d.f < kFewChannels ? WorkUnit::kMatrixRows : WorkUnit::kColumns;
 }
 
 // Calls f(x offset, y offset, kernel offset) for each pixel of x and each pixel of y of image n
 // that a kernel position connects, group by group. Offsets are those of the group's first channels,
 // in elements.
 template <typename F>
-void ForEachTap(const ConvDims& d, int64_t n, int64_t kh_begin, int64_t kh_end, F f) {
+void ForEachTap(const ConvDims& d, int64_t n, F f) {
   for (int64_t oh = 0; oh < d.oh; ++oh) {
-    for (int64_t kh = kh_begin; kh < kh_end; ++kh) {
+    for (int64_t kh = 0; kh < d.kh; ++kh) {
       const int64_t h = oh * d.sh + kh * d.dh - d.top;
       if (h < 0 || h >= d.h) continue;
       for (int64_t ow = 0; ow < d.ow; ++ow) {
@@ -279,7 +286,7 @@ const OpDef& Conv2dOp() {
               std::fill(y + args.begin * image, y + args.end * image, 0.0f);
               for (int64_t n = args.begin; n < args.end; ++n) {
                 for (const PartProduct product : products) {
-                  ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+                  ForEachTap(d, n, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
                     for (int64_t c = 0; c < d.group_c(); ++c) {
                       const float v = PartOf(x[at_x + c], precision, product.x);
                       for (int64_t f = 0; f < d.group_f(); ++f) {
@@ -352,7 +359,7 @@ const OpDef& Conv2dInputGradOp() {
               std::fill(dx + args.begin * image, dx + args.end * image, 0.0f);
               for (int64_t n = args.begin; n < args.end; ++n) {
                 for (const PartProduct product : products) {
-                  ForEachTap(d, n, 0, d.kh, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+                  ForEachTap(d, n, [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
                     for (int64_t c = 0; c < d.group_c(); ++c) {
                       float& sum = dx[at_x + c];
                       for (int64_t f = 0; f < d.group_f(); ++f) {
@@ -397,7 +404,6 @@ const OpDef& Conv2dFilterGradOp() {
       .min_operands = 2,
       .max_operands = 2,
       .attrs = ConvAttrsAnd("kernel_dims"),
-      .flags = {.unit = WorkUnit::kRows},
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             RoundsBothAtDefault(call, flags);
@@ -429,25 +435,26 @@ const OpDef& Conv2dFilterGradOp() {
               const float* x = static_cast<const float*>(args.operands[0]);
               const float* dy = static_cast<const float*>(args.operands[1]);
               float* dk = static_cast<float*>(args.results[0]);
-              const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
-              const int64_t kh_begin = rows ? args.begin : 0, kh_end = rows ? args.end : d.kh;
-              const int64_t f_begin = columns ? args.begin : 0, f_end = columns ? args.end : d.f;
-              const int64_t row = d.kw * d.group_c() * d.f;
-              const int64_t f_last = columns ? f_end : d.group_f();
-              for (int64_t i = kh_begin * row; i < kh_end * row; i += d.f)
-                std::fill(dk + i + f_begin, dk + i + f_end, 0.0f);
+              const FilterGradShare share = ShareOfFilterGrad(d, unit, args.begin, args.end);
+              if (d.f == 0) return;
+              const int64_t f_begin = share.f_begin;
+              const int64_t f_end = std::min(share.f_end - f_begin, d.group_f()) + f_begin;
+              for (int64_t row = share.row_begin; row < share.row_end; ++row)
+                std::fill(dk + row * d.f + f_begin, dk + row * d.f + share.f_end, 0.0f);
               for (int64_t n = 0; n < d.n; ++n) {
                 for (const PartProduct product : products) {
                   const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
                     for (int64_t c = 0; c < d.group_c(); ++c) {
+                      const int64_t row = at_kernel / d.f + c;
+                      if (row < share.row_begin || row >= share.row_end) continue;
                       const float v = PartOf(x[at_x + c], precision, product.x);
-                      for (int64_t f = f_begin; f < f_last; ++f) {
+                      for (int64_t f = f_begin; f < f_end; ++f) {
                         float& sum = dk[at_kernel + c * d.f + f];
                         sum = FusedMultiplyAdd(v, PartOf(dy[at_y + f], precision, product.y), sum);
                       }
                     }
                   };
-                  ForEachTap(d, n, kh_begin, kh_end, add_tap);
+                  ForEachTap(d, n, add_tap);
                 }
               }
             });

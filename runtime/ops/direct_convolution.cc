@@ -66,9 +66,10 @@ void OfferFilterGrad(const ConvDims& d, const OpCall& call, const Product& produ
   const WorkUnit unit = OpFlagsOf(call).unit;
   offer.scratch_bytes = product.ScratchBytes();
   for (int part = 0; part < call.parts; ++part) {
-    const int64_t share = ShareOf(call, part);
-    offer.copied_bytes += product.CopiedBytes(unit == WorkUnit::kRows ? share : d.kh,
-                                              unit == WorkUnit::kColumns ? share : d.f);
+    const FilterGradShare share =
+        ShareOfFilterGrad(d, unit, BeginOfPart(call, part), BeginOfPart(call, part + 1));
+    offer.copied_bytes +=
+        product.CopiedBytes(share.row_end - share.row_begin, share.f_end - share.f_begin);
   }
 }
 
@@ -103,14 +104,14 @@ std::unique_ptr<Kernel> MakeFilterGrad(const ConvDims& d, const OpCall& call,
                                        const Product& product) {
   const WorkUnit unit = OpFlagsOf(call).unit;
   return KernelOf([=](const KernelArgs& args) {
-    const bool rows = unit == WorkUnit::kRows, columns = unit == WorkUnit::kColumns;
+    const FilterGradShare share = ShareOfFilterGrad(d, unit, args.begin, args.end);
     product.Run({.x = args.operands[0],
                  .dy = args.operands[1],
                  .dk = static_cast<float*>(args.results[0]),
-                 .kh_begin = rows ? args.begin : 0,
-                 .kh_end = rows ? args.end : d.kh,
-                 .f_begin = columns ? args.begin : 0,
-                 .f_end = columns ? args.end : d.f,
+                 .row_begin = share.row_begin,
+                 .row_end = share.row_end,
+                 .f_begin = share.f_begin,
+                 .f_end = share.f_end,
                  .scratch = args.scratch});
   });
 }

@@ -235,8 +235,8 @@ class XSpaceMaker {
     const Instruction& instruction = *instructions_[span.instruction];
     if (instruction.per_core)
       return core >= span.part && core < span.part + CoresOfCall(instruction);
-    return (span.part - instruction.first_part) * args_.program.num_replicas / instruction.parts ==
-           core;
+    const int own = (span.part - instruction.first_part) / instruction.part_step;
+    return own * args_.program.num_replicas / instruction.parts == core;
   }
 
   void AddOps(int core, const Ids& ids, xplane::XLine& line, Plane& plane) const {

@@ -1,5 +1,6 @@
 #include "runtime/program/combine_parts.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -32,16 +33,34 @@ int Combined(const Phase& phase, int num_workers, int num_replicas) {
   return phase.parts() % parts == 0 ? phase.parts() / parts : 1;
 }
 
+// The new number of parts of an instruction that has `parts`, perhaps fewer than its phase.
+int FewerParts(int parts, int combined, int num_workers) {
+  return std::max(parts / combined, std::min(parts, num_workers));
+}
+
 // nullopt if a kernel cannot compute such parts.
-std::optional<Phase> Combine(const Phase& phase, int combined, LargerCalls& larger) {
+std::optional<Phase> Combine(const Phase& phase, int combined, int num_workers,
+                             LargerCalls& larger) {
   Phase result = phase;
   for (Instruction& instruction : result.instructions) {
     instruction.first_part /= combined;
-    if (instruction.parts % combined != 0) continue;
-    instruction.parts /= combined;
+    instruction.part_step = 1;
+    const int parts = FewerParts(instruction.parts, combined, num_workers);
+    if (parts == instruction.parts) continue;
+    instruction.parts = parts;
     if (!larger.Plan(instruction)) return std::nullopt;
   }
   return result;
+}
+
+// Spreads the parts of instructions that have fewer than their phase: neighbouring parts of a phase
+// are those of one worker.
+void Spread(Phase& phase) {
+  const int parts = phase.parts();
+  for (Instruction& instruction : phase.instructions) {
+    if (!instruction.per_core && instruction.parts > 1)
+      instruction.part_step = parts / instruction.parts;
+  }
 }
 
 }  // namespace
@@ -55,9 +74,11 @@ void CombineParts(int num_workers, CoreProgram& program) {
   LargerCalls larger(program);
   for (Phase* phase : program.Phases()) {
     const int combined = Combined(*phase, num_workers, program.num_replicas);
-    if (combined == 1) continue;
-    // Part p starts at rows * p / parts: every second one of 8 parts starts where one of 4 does.
-    if (std::optional<Phase> fewer = Combine(*phase, combined, larger)) *phase = *std::move(fewer);
+    if (combined > 1) {
+      std::optional<Phase> fewer = Combine(*phase, combined, num_workers, larger);
+      if (fewer) *phase = *std::move(fewer);
+    }
+    Spread(*phase);
   }
 }
 

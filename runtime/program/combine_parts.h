@@ -14,7 +14,12 @@ namespace tpurun {
 // recurrence reads its weights in every step (lstm_bench in f32 on an Intel Xeon with AVX-512: 212
 // examples/s with two parts for each of two workers, 240 with one). No bit depends on it.
 //
-// A phase keeps its parts if it has a per-core instruction, a kernel without KernelDef::any_share
+// An instruction with fewer parts than its phase keeps one for each worker. They are spread over
+// the phase if their number divides that of the phase, because the first parts of a phase are all
+// of the first worker. (In resnet_cifar in f32 on a Xeon limited to AVX2, one worker had the
+// gradients of all kernels, and the other waited for a third of each step.)
+//
+// A phase is not combined if it has a per-core instruction, a kernel without KernelDef::any_share
 // or a conversion of bf16, or if the workers cannot share its parts equally.
 void CombineParts(int num_workers, CoreProgram& program);
 

@@ -82,6 +82,7 @@ Partition PartitionOf(const Instruction& i) {
                    i.by_columns,
                    i.joins_rows ? 1 : i.replicas_per_call,
                    i.first_part,
+                   i.part_step,
                    i.op->flags.exchange != Exchange::kNone};
 }
 

@@ -51,10 +51,10 @@ struct Operand {
 };
 
 // Per core: num_replicas parts. Part c computes all values of core c. `replicas_per_call`
-// consecutive parts are one call. Shared: the examples, the entries of the leading dimension or
-// those of the last dimension are divided into `parts` equal shares (part p starts at rows * p /
-// parts). The compiler divides by shapes alone; combine_parts.h may join neighbours for few
-// workers.
+// consecutive parts are one call. Shared: the examples, the entries of the leading dimension, those
+// of the last dimension or the rows of a matrix (WorkUnit) are divided into `parts` equal shares
+// (part p starts at rows * p / parts). The compiler divides by shapes alone; combine_parts.h may
+// join neighbours for few workers.
 struct Instruction {
   std::string name;  // of the computed node
   Origins origins;   // of the computed node
@@ -74,9 +74,13 @@ struct Instruction {
   // The shapes have the rows of all replicas of a call, one after another: one pointer per operand
   // and result, and OpCall::replicas_per_call is 1 (join_replicas.h).
   bool joins_rows = false;
-  // Its parts are the parts [first_part, first_part + parts) of its phase. Not 0 only if the
-  // instruction is shared and has one part.
+  // Its part p is part first_part + p * part_step of its phase. first_part is not 0 only if the
+  // instruction is shared and has one part, part_step not 1 only if it is shared and has several.
   int first_part = 0;
+  int part_step = 1;
+
+  // Behind its last part in the phase.
+  int end_part() const { return first_part + (parts - 1) * part_step + 1; }
 };
 
 // For messages: `matmul "dense/MatMul" of dense (forward)`.
@@ -91,6 +95,7 @@ struct Partition {
   bool by_columns = false;
   int replicas_per_call = 1;
   int first_part = 0;
+  int part_step = 1;
   bool exchange = false;
   auto operator<=>(const Partition&) const = default;
 };
@@ -130,7 +135,7 @@ struct Phase {
     int most = 0;
     bool spread = false;
     for (const Instruction& instruction : instructions) {
-      most = std::max(most, instruction.first_part + instruction.parts);
+      most = std::max(most, instruction.end_part());
       spread = spread || instruction.first_part > 0;
     }
     return spread ? static_cast<int>(std::bit_ceil(static_cast<unsigned>(most))) : most;

@@ -54,6 +54,7 @@ std::string PrintInstruction(const Instruction& instruction) {
       " parts=", instruction.parts,
       instruction.by_columns ? " columns=" : " rows=", instruction.rows,
       instruction.first_part > 0 ? absl::StrCat(" first_part=", instruction.first_part) : "",
+      instruction.part_step > 1 ? absl::StrCat(" part_step=", instruction.part_step) : "",
       " kernel=", Quote(instruction.plan.name()));
   PrintOffer(instruction.plan, &text);
   if (instruction.plan.scratch_bytes > 0) {
@@ -133,7 +134,7 @@ bool ParseOffer(LineTokenizer& line, KernelPlan& plan) {
 absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& find_op) {
   const absl::Status bad =
       Bad("OP {attributes} \"name\" [from \"PHASE:LAYER\" ...] [per_core [replicas_per_call=N]] "
-          "parts=N rows=N|columns=N [first_part=N] "
+          "parts=N rows=N|columns=N [first_part=N] [part_step=N] "
           "kernel=\"name\" [library_kernel=\"name\"] [native_bf16] [converts_bf16] [copies=BYTES] "
           "[scratch=worker:OFFSET+BYTES]");
   Instruction instruction;
@@ -161,12 +162,15 @@ absl::StatusOr<Instruction> ParseInstruction(LineTokenizer& line, const FindOp& 
                                                              : std::nullopt;
   const std::optional<int64_t> first_part =
       rows && line.Eat("first_part=") ? line.Int() : std::optional<int64_t>(0);
+  const std::optional<int64_t> part_step =
+      first_part && line.Eat("part_step=") ? line.Int() : std::optional<int64_t>(1);
   const std::optional<std::string> kernel =
-      rows && first_part && line.Eat("kernel=") ? line.QuotedString() : std::nullopt;
+      rows && first_part && part_step && line.Eat("kernel=") ? line.QuotedString() : std::nullopt;
   if (!kernel) return bad;
   instruction.parts = static_cast<int>(*parts);
   instruction.rows = *rows;
   instruction.first_part = static_cast<int>(*first_part);
+  instruction.part_step = static_cast<int>(*part_step);
   instruction.plan.kernel = FindKernel(*instruction.op, *kernel);
   if (instruction.plan.kernel == nullptr)
     return absl::InvalidArgumentError(absl::StrCat(op, " has no kernel \"", *kernel, "\""));

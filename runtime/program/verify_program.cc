@@ -110,6 +110,12 @@ class Verifier {
         (instruction.first_part > 0 && !one_part)) {
       return absl::InternalError(absl::StrCat("cannot begin at part ", instruction.first_part));
     }
+    const bool steps = !instruction.per_core && instruction.parts > 1;
+    if (instruction.part_step < 1 || instruction.part_step > kMaxParts ||
+        instruction.end_part() > kMaxParts || (instruction.part_step > 1 && !steps)) {
+      return absl::InternalError(
+          absl::StrCat("cannot have its parts ", instruction.part_step, " apart"));
+    }
     RETURN_IF_ERROR(ReplicasPerCall(instruction));
     for (const auto* list : {&instruction.operands, &instruction.results}) {
       for (const Operand& operand : *list) RETURN_IF_ERROR(Inside(operand));

@@ -88,6 +88,40 @@ TEST(CombineParts, UnpartitionedInstructionsGoWithTheirPart) {
   }
 }
 
+// Each of two workers has parts [0, 2) or [2, 4) of the phase, each of four two of 8.
+TEST(CombineParts, FewerPartsThanThePhaseHasAreSpreadOverTheWorkers) {
+  struct Case {
+    int workers, parts, want_parts, want_step;
+  };
+  for (const Case& c : {Case{1, 2, 1, 1},
+                        {2, 2, 2, 2},
+                        {2, 4, 2, 2},
+                        {2, 3, 2, 2},
+                        {4, 2, 2, 4},
+                        {4, 4, 4, 2},
+                        {8, 2, 2, 4}}) {
+    SCOPED_TRACE(absl::StrCat(c.parts, " parts, ", c.workers, " workers"));
+    const std::string few =
+        absl::StrCat("  neg {} \"b\" parts=", c.parts,
+                     " rows=64 kernel=\"reference\"\n"
+                     "    <- infeed:1 f32[64]\n    -> shared:8388608 f32[64]\n");
+    std::string text = Text(1 << 20, 8, few);
+    text.insert(text.find("step phase"), "infeed 1 \"y\" f32[64]\n");
+    absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+    ASSERT_TRUE(program.ok()) << program.status();
+    const int phase_parts = c.workers == 1 ? 1 : c.workers == 2 ? 4 : 8;
+    CombineParts(c.workers, *program);
+    EXPECT_EQ(VerifyProgram(*program).ToString(), "OK");
+    const Instruction& spread = *program->Instructions()[1];
+    EXPECT_EQ(spread.parts, c.want_parts);
+    EXPECT_EQ(spread.part_step, c.want_step);
+    EXPECT_EQ(program->step[0].parts(), phase_parts);
+    const absl::StatusOr<CoreProgram> again = ParseProgram(PrintProgram(*program), FindOpByName);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->Instructions()[1]->part_step, c.want_step);
+  }
+}
+
 TEST(CombineParts, OneWorkerHasNobodyToLeaveAPartTo) {
   EXPECT_EQ(PartsFor(1, Text(1 << 20, 8, "")), Parts{1});
 }

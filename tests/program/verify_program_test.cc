@@ -94,6 +94,24 @@ TEST(VerifyProgram, UnpartitionedInstructionsRaceUnlessTheyHaveOnePart) {
             "program step phase 1: add \"d\": cannot begin at part 64");
 }
 
+TEST(VerifyProgram, PartsWithAStepMeetOnlyPartsWithTheSame) {
+  const std::string both =
+      absl::StrReplaceAll(kSound, {{"\"c\" parts=1 rows=4", "\"c\" parts=2 rows=4 part_step=2"},
+                                   {"\"d\" parts=1 rows=4", "\"d\" parts=2 rows=4 part_step=2"}});
+  EXPECT_EQ(VerifyWith("", "", both), "");
+  const auto program = ParseProgram(both, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_EQ(program->step[1].parts(), 3);
+  EXPECT_EQ(VerifyWith("\"d\" parts=2 rows=4 part_step=2", "\"d\" parts=2 rows=4", both),
+            "program step phase 1: add \"d\": \"c\" and \"d\" meet at shared:64 in one phase, in "
+            "different parts");
+  EXPECT_EQ(VerifyWith("\"d\" parts=1 rows=4", "\"d\" parts=1 rows=4 part_step=2"),
+            "program step phase 1: add \"d\": cannot have its parts 2 apart");
+  EXPECT_EQ(
+      VerifyWith("\"d\" parts=2 rows=4 part_step=2", "\"d\" parts=2 rows=4 part_step=64", both),
+      "program step phase 1: add \"d\": cannot have its parts 64 apart");
+}
+
 // The gradient of a kernel, cut over its output channels, and a reader of it, cut in rows.
 constexpr char kColumns[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
 arena shared=73728 core=0 worker=0

@@ -57,12 +57,16 @@ int64_t FilterGrad::CopiedBytes(int64_t, int64_t f) const {
 }
 
 void FilterGrad::Run(const FilterGradArgs& args) const {
-  if (args.kh_begin == args.kh_end || args.f_begin == args.f_end) return;
+  if (args.row_begin == args.row_end || args.f_begin == args.f_end) return;
   const int64_t blocks = d_.n * image_blocks_;
-  for (int64_t kh = args.kh_begin; kh < args.kh_end; ++kh) {
+  const Range kernel_rows = KernelRows(args);
+  for (int64_t kh = kernel_rows.begin; kh < kernel_rows.end; ++kh) {
     if (blocks > 0 && FirstBlock(kh) >= 0) continue;
-    for (int64_t row = kh * d_.kw * d_.c; row < (kh + 1) * d_.kw * d_.c; ++row)
-      std::fill(args.dk + row * d_.f + args.f_begin, args.dk + row * d_.f + args.f_end, 0.0f);
+    const Range rows = RowsInKernelRow(args, kh);
+    for (int64_t row = rows.begin; row < rows.end; ++row) {
+      float* const to = args.dk + (kh * d_.kw * d_.c + row) * d_.f;
+      std::fill(to + args.f_begin, to + args.f_end, 0.0f);
+    }
   }
   for (int64_t place = 0; place < blocks_; ++place) rows_.Begin(RowsAt(args, place));
   std::array<Block, kMostBlocks> loaded;
@@ -70,9 +74,20 @@ void FilterGrad::Run(const FilterGradArgs& args) const {
     const int64_t count = std::min(blocks_, blocks - first);
     for (int64_t place = 0; place < count; ++place)
       loaded[place] = Load(args, first + place, place);
-    for (int64_t kh = args.kh_begin; kh < args.kh_end; ++kh)
+    for (int64_t kh = kernel_rows.begin; kh < kernel_rows.end; ++kh)
       RunRow(args, first, std::span(loaded).first(count), kh);
   }
+}
+
+FilterGrad::Range FilterGrad::KernelRows(const FilterGradArgs& args) const {
+  const int64_t rows = d_.kw * d_.c;
+  return {args.row_begin / rows, DivideUp(args.row_end, rows)};
+}
+
+FilterGrad::Range FilterGrad::RowsInKernelRow(const FilterGradArgs& args, int64_t kh) const {
+  const int64_t rows = d_.kw * d_.c;
+  return {std::max<int64_t>(args.row_begin - kh * rows, 0),
+          std::min(args.row_end - kh * rows, rows)};
 }
 
 int64_t FilterGrad::FirstBlock(int64_t kh) const {
@@ -90,8 +105,9 @@ FilterGrad::Block FilterGrad::Load(const FilterGradArgs& args, int64_t number,
                                    int64_t place) const {
   const int64_t image = number / image_blocks_;
   const int64_t oh = number % image_blocks_ * rows_.block_rows();
+  const Range kernel_rows = KernelRows(args);
   Block block = {
-      .x = rows_.Copy(args.x, image, oh, args.kh_begin, args.kh_end, RowsAt(args, place))};
+      .x = rows_.Copy(args.x, image, oh, kernel_rows.begin, kernel_rows.end, RowsAt(args, place))};
   // The last vector of a panel is read as a whole.
   if (packs_dy_ || args.f_begin % tiles_.lanes != 0) {
     float* const panels = static_cast<float*>(args.scratch) + place * PanelFloats(d_.f);
@@ -128,6 +144,7 @@ void FilterGrad::PackDy(const FilterGradArgs& args, const PaddedRows::Block& blo
 void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<const Block> blocks,
                         int64_t kh) const {
   const int64_t f = args.f_end - args.f_begin, row_elements = rows_.row_elements();
+  const Range of_kh = RowsInKernelRow(args, kh);
   const int64_t first_of_row = FirstBlock(kh);
   gemm::TileArgs tile{.x_depth = tiles_.numbers * d_.sw * d_.c,
                       .y_depth = panel_columns_,
@@ -138,9 +155,9 @@ void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<con
     const int64_t columns = std::min(panel_columns_, f - column);
     const gemm::ColumnVectors vectors(columns, tiles_.lanes);
     tile.last_lanes = vectors.last_lanes;
-    const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors.count]);
+    const gemm::RowTiles tiles(of_kh.end - of_kh.begin, tiles_.most_rows[vectors.count]);
     for (int64_t t = 0; t < tiles.count; ++t) {
-      const int64_t row = tiles.Begin(t);
+      const int64_t row = of_kh.begin + tiles.Begin(t);
       tile.z = args.dk + (kh * d_.kw * d_.c + row) * d_.f + args.f_begin + column;
       for (size_t i = 0; i < blocks.size(); ++i) {
         const PaddedRows::Block& block = blocks[i].x;

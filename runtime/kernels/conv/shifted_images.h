@@ -30,8 +30,9 @@ class ShiftedImages {
                 const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
-  // Bytes of the copies that a call for so many kh and f makes.
-  int64_t CopiedBytes(int64_t kh, int64_t f) const;
+  // Bytes of the copies that a call for so many rows and columns of dk makes.
+  int64_t CopiedBytes(int64_t rows, int64_t f) const;
+  // For whole rows kh of the kernel.
   void Run(const FilterGradArgs& args) const;
 
  private:
