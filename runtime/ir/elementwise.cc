@@ -142,6 +142,7 @@ const OpDef& SumOfRowsOp() {
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .refine_flags = DivideSums,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         if (operands[0].rank() < 2 || operands[0].dtype != DType::kF32) {
@@ -152,6 +153,7 @@ const OpDef& SumOfRowsOp() {
       },
       .reference = SumOfRowsKernel<float>,
       .kernels = {{.name = "bf16_loops",
+                   .any_share = true,
                    .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
                      if (call.operands[0].dtype != DType::kBF16 ||
                          call.results[0].dtype != DType::kF32) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "runtime/ir/op_def.h"
 #include "runtime/ir/shape.h"
 
 namespace tpurun {
@@ -16,17 +17,25 @@ inline int64_t RowsOf(const Shape& shape) {
   return shape.dims.back() == 0 ? 0 : shape.num_elements() / shape.dims.back();
 }
 
+// OpDef::refine_flags of an op whose units are the columns of operand 0, (..., C), which it sums to
+// (C): WorkUnit::kColumns if the operand is large, so that its columns are divided.
+void DivideSums(const OpCall& call, OpFlags& flags);
+
 // sums[c - begin] = sum over r of x[r][c].
 template <typename T>
 void SumRows(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums);
-// sums[c - begin] = sum over r of y[r][c] (x[r][c] - center[c - begin]).
+// sums[c - begin] = sum over r of y[r][c], centered[c - begin] = sum over r of
+// y[r][c] (x[r][c] - center[c - begin]). `sums` may be nullptr.
 template <typename T, typename U>
 void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int64_t columns,
-                 int64_t begin, int64_t end, float* sums);
-// sums[c - begin] = sum over r of (x[r][c] - center[c - begin])^2.
+                 int64_t begin, int64_t end, float* sums, float* centered);
+// sums[c - begin] = sum over r of x[r][c], squares[c - begin] = sum over r of
+// (x[r][c] - sums[c - begin] / rows)^2. The squares of a block are about its own mean. Those of two
+// sets of rows are added by the formula of Chan, Golub, LeVeque 1979, "Updating Formulae and a
+// Pairwise Algorithm for Computing Sample Variances", so that x is read once.
 template <typename T>
-void SumSquares(const T* x, const float* center, int64_t rows, int64_t columns, int64_t begin,
-                int64_t end, float* sums);
+void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums,
+                float* squares);
 
 }  // namespace tpurun
 

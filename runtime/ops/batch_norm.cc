@@ -60,6 +60,7 @@ ExportRule ExportAs(std::string add, std::string divide,
 // Reads bf16 operands without conversion. The sums are f32.
 KernelDef BFloat16Sums(std::unique_ptr<Kernel> (*make)(const OpCall& call)) {
   return {.name = "bf16_loops",
+          .any_share = true,
           .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
             const auto is_f32 = [](const Shape& result) { return result.dtype == DType::kF32; };
             if (!HasBF16(call) || !std::all_of(call.results.begin(), call.results.end(), is_f32))
@@ -79,10 +80,11 @@ std::unique_ptr<Kernel> MomentsKernel(const OpCall& call) {
     std::array<float, kMomentColumns> mean, variance;
     for (int64_t begin = args.begin; begin < args.end; begin += kMomentColumns) {
       const int64_t end = std::min(begin + kMomentColumns, args.end);
-      SumRows(x, rows, columns, begin, end, mean.data());
-      for (int64_t i = 0; i < end - begin; ++i) mean[i] /= count;
-      SumSquares(x, mean.data(), rows, columns, begin, end, variance.data());
-      for (int64_t i = 0; i < end - begin; ++i) variance[i] /= count;
+      SumMoments(x, rows, columns, begin, end, mean.data(), variance.data());
+      for (int64_t i = 0; i < end - begin; ++i) {
+        mean[i] /= count;
+        variance[i] /= count;
+      }
       Give(args, 0, mean, begin, end);
       Give(args, 1, variance, begin, end);
     }
@@ -99,9 +101,12 @@ std::unique_ptr<Kernel> BatchNormGradKernel(const OpCall& call) {
     const float* mean = static_cast<const float*>(args.operands[2]);
     const auto* results = reinterpret_cast<float* const*>(args.results);
     const int64_t begin = args.begin, end = args.end;
-    if (results[0] != nullptr) SumRows(dy, rows, columns, begin, end, results[0] + begin);
-    if (results[1] == nullptr) return;
-    SumCentered(dy, x, mean + begin, rows, columns, begin, end, results[1] + begin);
+    if (results[1] == nullptr) {
+      if (results[0] != nullptr) SumRows(dy, rows, columns, begin, end, results[0] + begin);
+      return;
+    }
+    float* const sums = results[0] == nullptr ? nullptr : results[0] + begin;
+    SumCentered(dy, x, mean + begin, rows, columns, begin, end, sums, results[1] + begin);
   });
 }
 
@@ -110,11 +115,12 @@ const OpDef& MomentsOp() {
       .name = "moments",
       .doc =
           "x (..., C) -> the mean of each column, the mean of its squared distances from that, "
-          "both "
-          "(C). Sums as sum_of_rows.",
+          "both (C). The mean is of the sum of sum_of_rows; squares are about the mean of each "
+          "block of rows and are merged with those of other blocks, so that x is read once.",
       .min_operands = 1,
       .max_operands = 1,
       .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .refine_flags = DivideSums,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         RETURN_IF_ERROR(WantShapes("moments", operands, 0));
@@ -153,6 +159,7 @@ const OpDef& BatchNormGradOp() {
       .min_operands = 3,
       .max_operands = 3,
       .flags = {.unit = WorkUnit::kRows, .arithmetic = true},
+      .refine_flags = DivideSums,
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs&) -> absl::StatusOr<std::vector<Shape>> {
         RETURN_IF_ERROR(WantShapes("batch_norm_grad", operands, 1));

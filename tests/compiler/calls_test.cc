@@ -1,6 +1,8 @@
 // How nodes are cut into parts.
 #include "runtime/compiler/calls.h"
 
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "runtime/base/cpu.h"
 #include "runtime/compiler/compile.h"
@@ -63,6 +65,52 @@ TEST(Calls, ARowOfASequenceStaysInThePartOfItsExample) {
         ASSERT_NEAR(got.values<float>()[i], wanted.values<float>()[i], 64 * 0x1p-17);
     }
   }
+}
+
+// The partition of conv2d_filter_grad of 32 images of 16 x 16, and of the moments of its dy.
+std::pair<Partition, Partition> OfSumsOverExamples(int64_t kernel, int64_t c, int64_t f,
+                                                   Precision precision) {
+  constexpr int64_t kImages = 32, kSize = 16;
+  GraphBuilder b(Graph("sums", 1));
+  const Value x = b.AddInfeed("x", Shape{DType::kF32, {kImages, kSize, kSize, c}});
+  const Value dy = b.AddInfeed("dy", Shape{DType::kF32, {kImages, kSize, kSize, f}});
+  const int64_t before = (kernel - 1) / 2, after = kernel - 1 - before;
+  const Attrs attrs = {{"precision", static_cast<int64_t>(precision)},
+                       {"strides", std::vector<int64_t>{1, 1}},
+                       {"pads", std::vector<int64_t>{before, after, before, after}},
+                       {"kernel_dims", std::vector<int64_t>{kernel, kernel, c, f}}};
+  b.AddOutput("dk", b.Add(*FindOpByName("conv2d_filter_grad"), {x, dy}, attrs, "dk"));
+  b.AddOutput("mean", Moments(b, dy, "moments").first);
+  EXPECT_TRUE(b.status().ok()) << b.status();
+  const Graph graph = b.Take();
+  const Calls calls(graph);
+  std::pair<Partition, Partition> partitions;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->name == "conv2d_filter_grad") partitions.first = calls.PartitionOf(node);
+    if (node.op->name == "moments") partitions.second = calls.PartitionOf(node);
+  }
+  return partitions;
+}
+
+TEST(Calls, SumsOverExamplesAreDividedByWhatTheySum) {
+  const auto rows = [](int parts, int64_t of) { return Partition{false, parts, of}; };
+  const auto columns = [](int parts, int64_t of) { return Partition{false, parts, of, true}; };
+  // Two parts of channels or more; else the rows of the gradient, in f32 and for many places.
+  EXPECT_EQ(OfSumsOverExamples(3, 64, 64, Precision::kF32),
+            std::pair(columns(4, 64), columns(4, 64)));
+  EXPECT_EQ(OfSumsOverExamples(3, 32, 32, Precision::kF32),
+            std::pair(columns(2, 32), columns(2, 32)));
+  EXPECT_EQ(OfSumsOverExamples(3, 16, 16, Precision::kF32),
+            std::pair(rows(4, 144), columns(1, 16)));
+  EXPECT_EQ(OfSumsOverExamples(3, 3, 16, Precision::kF32), std::pair(rows(1, 27), columns(1, 16)));
+  EXPECT_EQ(OfSumsOverExamples(5, 1, 32, Precision::kF32),
+            std::pair(columns(2, 32), columns(2, 32)));
+  EXPECT_EQ(OfSumsOverExamples(3, 16, 32, Precision::kDefault),
+            std::pair(rows(1, 3), columns(2, 32)));
+  EXPECT_EQ(OfSumsOverExamples(3, 32, 32, Precision::kDefault),
+            std::pair(columns(2, 32), columns(2, 32)));
+  // Little work.
+  EXPECT_EQ(OfSumsOverExamples(1, 2, 2, Precision::kF32), std::pair(rows(1, 1), rows(1, 2)));
 }
 
 TEST(Calls, PartsHoldWholeExamples) {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/base/bfloat16.h"
 
 namespace tpurun {
 namespace {
@@ -24,6 +26,34 @@ float Tree(const std::vector<float>& numbers, int64_t begin, int64_t end) {
   return sum;
 }
 
+// The sum of blocks [begin, end) and of the squares of their numbers' distances from the mean,
+// which for two sets come from those of each.
+struct Moments {
+  float sum = 0, squares = 0, count = 0;
+};
+
+Moments TreeOfMoments(const std::vector<float>& numbers, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 64;
+  if (end - begin > 1) {
+    const int64_t middle = begin + (end - begin + 1) / 2;
+    const Moments a = TreeOfMoments(numbers, begin, middle),
+                  b = TreeOfMoments(numbers, middle, end);
+    const float count = a.count + b.count, distance = b.sum / b.count - a.sum / a.count;
+    const float between = distance * distance * (a.count * b.count / count);
+    return {a.sum + b.sum, a.squares + b.squares + between, count};
+  }
+  Moments moments;
+  const int64_t first = begin * kBlock, last = std::min<int64_t>(end * kBlock, numbers.size());
+  for (int64_t i = first; i < last; ++i) moments.sum += numbers[i];
+  moments.count = static_cast<float>(last - first);
+  const float mean = moments.sum / moments.count;
+  for (int64_t i = first; i < last; ++i) {
+    const float distance = numbers[i] - mean;
+    moments.squares += distance * distance;
+  }
+  return moments;
+}
+
 TEST(SumRows, AddsBlocksInPairs) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> number(-1, 1);
@@ -33,25 +63,71 @@ TEST(SumRows, AddsBlocksInPairs) {
       for (float& of_x : x) of_x = number(random);
       for (float& of_y : y) of_y = number(random);
       for (float& of_center : center) of_center = number(random);
-      std::vector<float> sums(columns), centered(columns), squares(columns);
+      std::vector<float> sums(columns), sums_of_y(columns), centered(columns);
+      std::vector<float> sums_of_moments(columns), squares(columns);
       SumRows(x.data(), rows, columns, 0, columns, sums.data());
-      SumCentered(y.data(), x.data(), center.data(), rows, columns, 0, columns, centered.data());
-      SumSquares(x.data(), center.data(), rows, columns, 0, columns, squares.data());
+      // In two parts, whose tiles of columns differ.
+      for (const auto& [begin, end] :
+           {std::pair<int64_t, int64_t>{0, columns / 3}, {columns / 3, columns}}) {
+        SumCentered(y.data(), x.data(), center.data() + begin, rows, columns, begin, end,
+                    sums_of_y.data() + begin, centered.data() + begin);
+        SumMoments(x.data(), rows, columns, begin, end, sums_of_moments.data() + begin,
+                   squares.data() + begin);
+      }
+      std::vector<float> centered_alone(columns);
+      SumCentered(y.data(), x.data(), center.data(), rows, columns, 0, columns,
+                  static_cast<float*>(nullptr), centered_alone.data());
+      ASSERT_EQ(centered_alone, centered);
       for (int64_t c = 0; c < columns; ++c) {
-        std::vector<float> of_x(rows), of_both(rows), of_squares(rows);
+        std::vector<float> of_x(rows), of_y(rows), of_both(rows);
         for (int64_t r = 0; r < rows; ++r) {
           const float distance = x[r * columns + c] - center[c];
           of_x[r] = x[r * columns + c];
           of_both[r] = y[r * columns + c] * distance;
-          of_squares[r] = distance * distance;
+          of_y[r] = y[r * columns + c];
         }
         const int64_t blocks = (rows + 63) / 64;
         ASSERT_EQ(sums[c], Tree(of_x, 0, blocks)) << rows << " x " << columns << ": " << c;
         ASSERT_EQ(centered[c], Tree(of_both, 0, blocks)) << rows << " x " << columns << ": " << c;
-        ASSERT_EQ(squares[c], Tree(of_squares, 0, blocks)) << rows << " x " << columns << ": " << c;
+        ASSERT_EQ(sums_of_y[c], Tree(of_y, 0, blocks)) << rows << " x " << columns << ": " << c;
+        ASSERT_EQ(sums_of_moments[c], sums[c]) << rows << " x " << columns << ": " << c;
+        const float want = rows == 0 ? 0 : TreeOfMoments(of_x, 0, blocks).squares;
+        ASSERT_EQ(squares[c], want) << rows << " x " << columns << ": " << c;
       }
     }
   }
+}
+
+TEST(SumRows, NumbersStoredInBFloat16AreSummedInF32) {
+  constexpr int64_t kRows = 700, kColumns = 49;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<float> number(-1, 1);
+  std::vector<uint16_t> x(kRows * kColumns);
+  std::vector<float> in_f32(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = BFloat16Bits(number(random));
+    in_f32[i] = FromBFloat16Bits(x[i]);
+  }
+  std::vector<float> sums(kColumns), squares(kColumns), want_sums(kColumns), want(kColumns);
+  SumMoments(x.data(), kRows, kColumns, 0, kColumns, sums.data(), squares.data());
+  SumMoments(in_f32.data(), kRows, kColumns, 0, kColumns, want_sums.data(), want.data());
+  EXPECT_EQ(sums, want_sums);
+  EXPECT_EQ(squares, want);
+}
+
+// Far from 0, where the mean of the squares minus the square of the mean would have no digit left.
+TEST(SumRows, SquaresOfLargeNumbersAreAboutTheirMean) {
+  constexpr int64_t kRows = 1 << 16;
+  std::mt19937 random(1);
+  std::normal_distribution<float> number(4096, 0.5);
+  std::vector<float> x(kRows);
+  for (float& of_x : x) of_x = number(random);
+  double sum = 0, squares = 0;
+  for (const float of_x : x) sum += of_x;
+  for (const float of_x : x) squares += (of_x - sum / kRows) * (of_x - sum / kRows);
+  float got_sum = 0, got = 0;
+  SumMoments(x.data(), kRows, 1, 0, 1, &got_sum, &got);
+  EXPECT_NEAR(got, squares, 1e-5 * squares);
 }
 
 }  // namespace

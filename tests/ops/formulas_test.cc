@@ -153,7 +153,8 @@ TEST(Formulas, SumsOfRowsAndTheirMoments) {
       }
       sums.push_back(sum.exact());
       means.push_back(sum.Times(1 / n));
-      // The rounded mean is off by its error, whose square counts.
+      // The rounded mean is off by its error, whose square counts. A mean of 64 rows has a smaller
+      // error than that of all.
       variances.push_back(squares.Times(1 / n));
       variances.back().error += means.back().error * means.back().error + 4 * kRounding;
       of_dy.push_back(sum_of_dy.exact());
