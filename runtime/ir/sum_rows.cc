@@ -193,8 +193,8 @@ template <typename T>
   SumBlock(block, sums, [x](int64_t i, int64_t) { return Number(x[i]); });
   float mean[kColumnTile];
   for (int64_t c = 0; c < block.tile; ++c) mean[c] = sums[c] / static_cast<float>(block.rows);
-  SumBlock(block, squares, [&](int64_t i, int64_t c) {
-    const float distance = Number(x[i]) - mean[c];
+  SumBlock(block, squares, [x, middle = &mean[0]](int64_t i, int64_t c) {
+    const float distance = Number(x[i]) - middle[c];
     return distance * distance;
   });
 }
