@@ -87,15 +87,11 @@ Partition PartitionOfShared(const Graph& graph, const Node& node, int64_t exampl
   const OpCall call = CallOfNode(graph, node);
   const OpFlags flags = OpFlagsOf(call);
   const WorkUnit unit = flags.unit;
-  if (unit == WorkUnit::kColumns) {
-    const int64_t columns = result.dims.back();
-    const int64_t parts = std::clamp<int64_t>(columns / kPartColumns, 1, kParts);
-    return {false, static_cast<int>(parts), columns, true};
-  }
-  if (unit == WorkUnit::kMatrixRows) {
-    const int64_t rows = Units(call);
-    const int64_t parts = std::clamp<int64_t>(rows / kPartMatrixRows, 1, kParts);
-    return {false, static_cast<int>(parts), rows};
+  const bool by_columns = unit == WorkUnit::kColumns;
+  if (by_columns || unit == WorkUnit::kMatrixRows) {
+    const int64_t units = Units(call), of_part = by_columns ? kPartColumns : kPartMatrixRows;
+    const int64_t parts = std::clamp<int64_t>(units / of_part, 1, kParts);
+    return {false, static_cast<int>(parts), units, by_columns};
   }
   if (unit == WorkUnit::kWhole || result.rank() == 0) return {};
   const int64_t rows = examples > 0 ? examples : result.dims[0];

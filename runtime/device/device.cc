@@ -308,7 +308,7 @@ class Workers final : public Device {
         continue;
       }
       const int first = instruction.FirstPartFrom(begin),
-                last = std::min(end, instruction.end_part());
+                last = std::min(end, instruction.end_part);
       for (int part = first; part < last; part += replicas_per_call * instruction.part_step)
         run(part);
       // The calls of a joined phase are too short to read the clock for each.

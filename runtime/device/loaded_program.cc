@@ -233,7 +233,8 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
                                .pointers_per_value = call.replicas_per_call,
                                .first_part = instruction.first_part,
                                .part_step = instruction.part_step,
-                               .parts = instruction.parts};
+                               .parts = instruction.parts,
+                               .end_part = instruction.end_part()};
       for (const Operand& operand : instruction.operands)
         loaded.addresses.push_back(Resolve(operand, place_mask));
       for (const Operand& result : instruction.results)

@@ -54,8 +54,8 @@ struct LoadedInstruction {
   Address scratch;
   bool per_core = false;
   int replicas_per_call = 1;
-  int pointers_per_value = 1;                    // replicas_per_call, or 1 if it joins rows
-  int first_part = 0, part_step = 1, parts = 1;  // its parts in the phase
+  int pointers_per_value = 1;  // replicas_per_call, or 1 if it joins rows
+  int first_part = 0, part_step = 1, parts = 1, end_part = 1;  // its parts in the phase
   std::vector<int64_t>
       part_begins;  // shared: part p of them is [part_begins[p], part_begins[p + 1])
   int64_t end = 1;  // per core: the units are [0, end)
@@ -66,12 +66,11 @@ struct LoadedInstruction {
   bool kernel_checks = false;
   bool is_update = false;  // kernel_checks, or `checked` is not empty
 
-  // The first part of the phase, from `begin` on, that is one of its parts, or end_part() or more.
+  // The first part of the phase, from `begin` on, that is one of its parts, or end_part or more.
   int FirstPartFrom(int begin) const {
     const int steps = begin > first_part ? (begin - first_part + part_step - 1) / part_step : 0;
     return first_part + steps * part_step;
   }
-  int end_part() const { return first_part + (parts - 1) * part_step + 1; }
   // Whether the units of a result that a call with these arguments has written are finite.
   bool IsFinite(const CheckedResult& result, const KernelArgs& args) const;
 };
