@@ -1,6 +1,6 @@
 #include "runtime/ops/rows.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "runtime/base/clones.h"
 #include "runtime/ops/vector_math.h"
@@ -8,10 +8,12 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kLanes = 16;  // independent maxima: a vector register
+// Independent maxima. GCC 12 makes vectors of a loop over them, of each processor's length; not if
+// they are 16 or fewer, as it unrolls that loop, and not of a vector type that is longer than a
+// processor's (maximum of 128 numbers with AVX2: 290 ns, now 22).
+constexpr int64_t kMaxima = 32;
 
-// A vector type, because GCC 12 does not vectorize a loop over kLanes maxima.
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
+[[gnu::always_inline]] inline float Larger(float x, float y) { return y > x ? y : x; }
 
 // e^x for x <= 0; 0 below -87.
 [[gnu::always_inline]] inline float ExpOrZero(float x) {
@@ -24,16 +26,19 @@ typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float))));
 TPURUN_CLONES float RowMax(const float* x, int64_t n) {
   float max = x[0];
   int64_t c = 0;
-  if (n >= kLanes) {
-    Lanes most = max - Lanes{};
-    for (; c + kLanes <= n; c += kLanes) {
-      Lanes next;
-      std::memcpy(&next, x + c, sizeof(next));
-      most = next > most ? next : most;
+  if (n >= kMaxima) {
+    float most[kMaxima];
+    std::fill_n(most, kMaxima, max);
+    for (; c + kMaxima <= n; c += kMaxima) {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < kMaxima; ++i) most[i] = Larger(most[i], x[c + i]);
     }
-    for (int64_t lane = 0; lane < kLanes; ++lane) max = most[lane] > max ? most[lane] : max;
+    for (int64_t half = kMaxima / 2; half > 0; half /= 2) {
+      for (int64_t i = 0; i < half; ++i) most[i] = Larger(most[i], most[half + i]);
+    }
+    max = most[0];
   }
-  for (; c < n; ++c) max = x[c] > max ? x[c] : max;
+  for (; c < n; ++c) max = Larger(max, x[c]);
   return max;
 }
 

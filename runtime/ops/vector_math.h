@@ -41,19 +41,28 @@ inline constexpr float kLeastExponent = -87.0f;
 }
 
 // The error function, within 7 units in the last place: a rational function of x with the
-// coefficients of Eigen (generic_fast_erf_float). NaN for NaN.
+// coefficients of Eigen (generic_fast_erf_float). -0 for -0, NaN for NaN. Bounds are those of bits,
+// which rise with the size of a number: GCC 12 has instructions for the least of two integers, and
+// makes up to 5 comparisons and blends of bounds of numbers that may be NaN (gelu_grad with AVX2:
+// 13.5, now 8.6 ns for 8 numbers).
 [[gnu::always_inline]] inline float ErfOf(float x) {
+  constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;
   constexpr float kBound = 3.832506856900711f;
-  const float above = x < -kBound ? -kBound : x;
-  const float t = above > kBound ? kBound : above;
+  const auto least = [](uint32_t bits, float bound) {
+    const uint32_t most = std::bit_cast<uint32_t>(bound);
+    return bits < most ? bits : most;
+  };
+  const uint32_t bits = std::bit_cast<uint32_t>(x), size = bits & ~kSign;
+  const float t = std::bit_cast<float>(least(size, kBound));
   const float t2 = t * t;
   const float p = Polynomial(t2, 0.00022905065861350646f, 0.0034082910107109506f,
                              0.050955695062380861f, 0.18520832239976145f, 1.128379143519084f);
   const float q =
       Polynomial(t2, -1.1791602954361697e-7f, 0.000023547966471313185f, 0.0010179625278914885f,
                  0.014070470171167667f, 0.11098505178285362f, 0.49746925110067538f, 1.0f);
-  const float y = t * p / q;
-  return y < -1.0f ? -1.0f : y > 1.0f ? 1.0f : y;
+  const uint32_t y = least(std::bit_cast<uint32_t>(t * p / q), 1.0f);
+  const uint32_t nan = size > kInfinity ? ~0u : 0u;
+  return std::bit_cast<float>(y | (bits & kSign) | nan);
 }
 
 // 1 / (1 + e^-x), within 3 units in the last place; 0 below -87. NaN for NaN.

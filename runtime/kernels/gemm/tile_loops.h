@@ -96,8 +96,9 @@ void Spread(const float* from, int64_t from_row, int64_t depth, int64_t tiles, i
             float* to) {
   for (int64_t t = 0; t < tiles; ++t) {
     for (int64_t k = 0; k < depth; ++k) {
-      for (int r = 0; r < rows; ++r)
-        to[t * tile_stride + k * rows + r] = from[k * from_row + t * rows + r];
+      // Of one size: two or three moves. GCC 12 makes single floats of a loop.
+      __builtin_memcpy(to + t * tile_stride + k * rows, from + k * from_row + t * rows,
+                       rows * sizeof(float));
     }
   }
 }
