@@ -22,7 +22,8 @@ from workloads import FRAMEWORKS, ROOT, WORKLOADS
 
 RESULTS = os.path.join(ROOT, 'tests/bench/results')
 README = os.path.join(ROOT, 'tests/bench/README.md')
-TABLE_BEGINS, TABLE_ENDS = '<!-- tools/bench --table -->\n', '<!-- the end of the table -->\n'
+TABLES_BEGIN = ('<!-- tools/bench --table: ratios -->\n', '<!-- tools/bench --table: shares -->\n')
+TABLE_ENDS = '<!-- the end of the table -->\n'
 # A peer below this part of the best one's speed in the first round is left out of the later ones.
 HOPEFUL = 0.75
 # A machine is slowed if its peak is below this part of the best one that results of it have: other machines
@@ -112,6 +113,8 @@ def results(workload, samples, ours, discarded):
     for mode, program in ours.items():
         line = {'name': workload.name, 'mode': mode, 'unit': workload.unit,
                 'tpurun': summary(samples[program.name]), 'peers': peers, 'discarded': discarded}
+        if workload.flops:
+            line['flops'] = workload.flops
         full = {name: peer['runs'] for name, peer in peers.items()
                 if len(peer['runs']) == len(line['tpurun']['runs'])}
         if full:
@@ -219,14 +222,8 @@ def table(lines):
 
 
 def markdown():
-    """The table of README: a row a workload and mode, a column a kind of machine that has results."""
+    """The tables of README: the ratios, with what they were measured on, and the shares of the peak."""
     by_kind = {kind: kept for _, kind in machine.KINDS if (kept := kept_results(kind))}
-    rows = [['', *by_kind], ['---'] * (1 + len(by_kind))]
-    for name in WORKLOADS:
-        for mode in MODES:
-            cells = [cell(of.get((name, mode))) for of in by_kind.values()]
-            if any(cells):
-                rows.append([f'{name}, {mode}', *cells])
     machines = []
     for kind, of in by_kind.items():
         peaks = collections.defaultdict(list)
@@ -236,13 +233,23 @@ def markdown():
         for found, of_found in sorted(peaks.items()):
             between = ' to '.join(dict.fromkeys(f'{peak:.0f}' for peak in (min(of_found), max(of_found))))
             machines.append('- {}: {}, {} threads, {}, commit {}, {} GFLOP/s of f32.\n'.format(kind, *found, between))
-    return ''.join(f'| {" | ".join(row)} |\n' for row in rows) + '\n' + ''.join(machines)
+    return rows_of(by_kind, lambda line, _: cell(line)) + '\n' + ''.join(machines), rows_of(by_kind, share_of_peak)
+
+
+def rows_of(by_kind, cell_of):
+    """A table: a row a workload and mode, a column a kind of machine that has results.
+    cell_of(line, lines of the kind) is a cell, '' if there is nothing to say."""
+    rows = [['', *by_kind], ['---'] * (1 + len(by_kind))]
+    for name in WORKLOADS:
+        for mode in MODES:
+            cells = [cell_of(of[name, mode], of.values()) if (name, mode) in of else '' for of in by_kind.values()]
+            if any(cells):
+                rows.append([f'{name}, {mode}', *cells])
+    return ''.join(f'| {" | ".join(row)} |\n' for row in rows)
 
 
 def cell(line):
     """"2.1 (2.0..2.2): 5,181 to 2,467 of PyTorch bf16", the unit left out."""
-    if line is None:
-        return ''
     if 'ratio' not in line:
         return f'{number(line["tpurun"]["median"])} {line["unit"]}'
     best = line['best_peer']
@@ -251,13 +258,31 @@ def cell(line):
             f'{number(line["peers"][best]["median"])} {line["unit"]} of {best}')
 
 
+def share_of_peak(line, of_kind):
+    """"66 %, Keras f32 69 %; at most 1.45": the shares of the machine's peak, the highest that was measured on
+    it, and the ratio if tpurun reached all of it."""
+    if 'flops' not in line or 'ratio' not in line:
+        return ''
+    same = [other['machine'] for other in of_kind
+            if all(other['machine'][key] == line['machine'][key] for key in ('model', 'threads'))]
+    peak = max(on['bf16_gflops'] if line['mode'] == 'bf16' and on['bf16_gflops'] else on['f32_gflops'] for on in same)
+    most = peak * 1e9 / line['flops']  # examples in a second
+    if most == 0:
+        return ''
+    best = line['peers'][line['best_peer']]['median']
+    percent = lambda speed: f'{100 * speed / most:.0f} %'
+    return f'{percent(line["tpurun"]["median"])}, {line["best_peer"]} {percent(best)}; at most {number(most / best)}'
+
+
 def write_table():
     with open(README, encoding='utf-8') as file:
         text = file.read()
-    head, rest = text.split(TABLE_BEGINS)
-    _, tail = rest.split(TABLE_ENDS)
+    for begins, rows in zip(TABLES_BEGIN, markdown()):
+        head, rest = text.split(begins)
+        _, tail = rest.split(TABLE_ENDS, 1)
+        text = head + begins + rows + TABLE_ENDS + tail
     with open(README, 'w', encoding='utf-8') as file:
-        file.write(head + TABLE_BEGINS + markdown() + TABLE_ENDS + tail)
+        file.write(text)
 
 
 # --- The command line ------------------------------------------------------------------------------
@@ -302,8 +327,8 @@ def parse_args(arguments):
         'out')
     add('--attempts', type=count, default=3, help='times that a disturbed program runs at most')
     add('--keep', action='store_true', help='keep the results in tests/bench/results, by the kind of '
-        'the machine, and write the table of tests/bench/README.md')
-    add('--table', action='store_true', help='measure nothing, write that table again')
+        'the machine, and write the tables of tests/bench/README.md')
+    add('--table', action='store_true', help='measure nothing, write the tables again')
     add('--format', choices=('text', 'json'), default='text', help='a table, or an object a line')
     for option in ('--tpurun', '--pytorch', '--tensorflow', '--jax'):
         add(option, help=argparse.SUPPRESS)  # set by tools/bench

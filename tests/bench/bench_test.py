@@ -38,7 +38,7 @@ def sample(value, others=0.0):
 
 class Fake:
     """A workload whose programs take turns; `speeds` of the peers, and of tpurun in each mode."""
-    name, unit, less_is_better = 'fake', 'examples/s', False
+    name, unit, less_is_better, flops = 'fake', 'examples/s', False, None
 
     def __init__(self, ours, peers):
         self.order = []
@@ -221,12 +221,14 @@ class TablesTest(unittest.TestCase):
 
     def test_results_are_kept_by_kind_and_read_back_as_markdown(self):
         described = {'model': 'A CPU', 'kind': 'AVX-512 with bf16', 'threads': 2, 'date': '2026-01-02',
-                     'commit': 'abc', 'f32_gflops': 200.4}
+                     'commit': 'abc', 'f32_gflops': 200.4, 'bf16_gflops': 400}
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(bench, 'RESULTS', folder):
             bench.keep(described, [self.line])
-            bench.keep({**described, 'f32_gflops': 190}, [{**self.line, 'name': 'mnist'}])
+            bench.keep({**described, 'f32_gflops': 190, 'bf16_gflops': 390},
+                       [{**self.line, 'name': 'mnist', 'flops': 4e7}])
             self.assertEqual(os.listdir(folder), ['avx512_bf16.json'])
-            lines = bench.markdown().splitlines()
+            ratios, shares = bench.markdown()
+            lines = ratios.splitlines()
             self.assertEqual(bench.slowed({**described, 'f32_gflops': 181}), '')
             self.assertIn('reaches 179 GFLOP/s of f32, and reached 200 when',
                           bench.slowed({**described, 'f32_gflops': 179}))
@@ -237,6 +239,18 @@ class TablesTest(unittest.TestCase):
         self.assertEqual(lines[2:4], [f'| mnist, bf16 | {cell} |', f'| iris, bf16 | {cell} |'])
         self.assertEqual(lines[5], '- AVX-512 with bf16: A CPU, 2 threads, 2026-01-02, commit abc, '
                                    '190 to 200 GFLOP/s of f32.')
+        # 400 GFLOP/s are 10,000 examples/s of 40 MFLOP.
+        self.assertEqual(shares.splitlines()[2:], ['| mnist, bf16 | 52 %, JAX f32 25 %; at most 4.05 |'])
+
+    def test_the_peak_of_a_mode(self):
+        line = {**self.line, 'flops': 1e7, 'machine': {'model': 'A', 'threads': 2, 'f32_gflops': 50, 'bf16_gflops': 0}}
+        other = {'machine': {'model': 'A', 'threads': 1, 'f32_gflops': 99, 'bf16_gflops': 0}}
+        self.assertEqual(bench.share_of_peak(line, [line, other]), '104 %, JAX f32 49 %; at most 2.03')
+        line['machine']['bf16_gflops'] = 100
+        self.assertEqual(bench.share_of_peak(line, [line, other]), '52 %, JAX f32 25 %; at most 4.05')
+        self.assertEqual(bench.share_of_peak({**line, 'mode': 'f32'}, [line]), '104 %, JAX f32 49 %; at most 2.03')
+        line['machine'].update(f32_gflops=0, bf16_gflops=0)
+        self.assertEqual(bench.share_of_peak(line, [line]), '')
 
     def test_numbers_have_three_digits_or_more(self):
         self.assertEqual([bench.number(value) for value in (5224.1, 999.6, 12.34, 0.18123)],

@@ -116,7 +116,8 @@ def of_binary(args, name, binary, run_of):
 
 class Training:
     """Training at a steady state, examples a second: the median of windows of steps, without the first.
-    tpurun reads files; the peers train from memory, but for TPUEstimator."""
+    tpurun reads files; the peers train from memory, but for TPUEstimator. `flops` are those of an example
+    in a step, known when the programs are."""
     unit = 'examples/s'
     less_is_better = False
 
@@ -125,11 +126,13 @@ class Training:
         self.config = os.path.join(ROOT, config)
         self.frameworks, self.inputs = frameworks, inputs
         self.script = script or name
+        self.flops = None
 
     def programs(self, args, folder):
         """{mode of tpurun: Program}, and the peers."""
         window = args.window_steps or self.window_steps
         inputs = self.inputs(args.tpurun, folder)
+        self.flops = self.flops_of_example(args.tpurun, inputs, folder)
 
         def tpurun(binary, mode):
             return lambda runner, model_dir: self.tpurun(args, binary, mode, window, inputs, runner,
@@ -142,6 +145,13 @@ class Training:
                       for framework in self.frameworks if framework in args.peers
                       for variant in FRAMEWORKS[framework].variants
                       for precision in (['f32'] if FRAMEWORKS[framework].is_f32 else ['bf16', 'f32'])]
+
+    def flops_of_example(self, tpurun, inputs, folder):
+        lines = output_of([tpurun, 'summary', f'--config={self.config}', f'--train_batch_size={self.batch_size}',
+                           '--set', 'train.max_steps=1', f'--model_dir={folder}/none', *inputs.flags,
+                           '--format=json']).splitlines()
+        (flops,) = [line['flops'] for line in map(json.loads, lines) if line.get('step') == 'train']
+        return flops / self.batch_size
 
     def tpurun(self, args, binary, mode, window, inputs, runner, model_dir):
         steps = (args.windows + 1) * window
@@ -176,6 +186,7 @@ class WholeProcess:
     """From the start of the program to its end, seconds. Beside TPUEstimator, which reads the same files."""
     unit = 's'
     less_is_better = True
+    flops = None
 
     def __init__(self, name, config, steps, script=None, inputs=iris_csv, batch_size=128):
         self.name, self.steps, self.script = name, steps, script
