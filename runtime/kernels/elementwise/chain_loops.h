@@ -41,12 +41,29 @@ struct Block {
       TPURUN_UNROLL for (int v = 0; v < vectors; ++v) lanes[v] = Vector::Load(data + v * kLanes);
     }
   }
+  // Reads y vector by vector, so that x may have half of 16 registers.
   template <typename F>
-  [[gnu::always_inline]] void Apply(F f, const Block& y, bool swaps) {
-    if (swaps) {
-      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) lanes[v] = f(y.lanes[v], lanes[v]);
+  [[gnu::always_inline]] void Apply(F f, const Array& y, int64_t k, bool swaps) {
+    if (y.is_bf16) {
+      const auto* const data = static_cast<const uint16_t*>(y.data) + k;
+      ApplyTo(
+          f, swaps, [data](int v) __attribute__((always_inline)) {
+            return Vector::LoadBF16(data + v * kLanes);
+          });
     } else {
-      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) lanes[v] = f(lanes[v], y.lanes[v]);
+      const auto* const data = static_cast<const float*>(y.data) + k;
+      ApplyTo(
+          f, swaps, [data](int v) __attribute__((always_inline)) {
+            return Vector::Load(data + v * kLanes);
+          });
+    }
+  }
+  template <typename F, typename VectorOfY>
+  [[gnu::always_inline]] void ApplyTo(F f, bool swaps, VectorOfY y) {
+    if (swaps) {
+      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) lanes[v] = f(y(v), lanes[v]);
+    } else {
+      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) lanes[v] = f(lanes[v], y(v));
     }
   }
   template <typename F>
@@ -60,25 +77,23 @@ struct Block {
 template <typename Vector, int vectors>
 [[gnu::always_inline]] inline void Take(const ChainStep& step, int64_t k,
                                         Block<Vector, vectors>& x) {
-  Block<Vector, vectors> y;
-  if (step.y.data != nullptr) y.Load(step.y, k);
   switch (step.op) {
     case ChainOp::kNone:
       break;
     case ChainOp::kAdd:
-      x.Apply(Vector::Add, y, step.swaps);
+      x.Apply(Vector::Add, step.y, k, step.swaps);
       break;
     case ChainOp::kSubtract:
-      x.Apply(Vector::Subtract, y, step.swaps);
+      x.Apply(Vector::Subtract, step.y, k, step.swaps);
       break;
     case ChainOp::kMultiply:
-      x.Apply(Vector::Multiply, y, step.swaps);
+      x.Apply(Vector::Multiply, step.y, k, step.swaps);
       break;
     case ChainOp::kDivide:
-      x.Apply(Vector::Divide, y, step.swaps);
+      x.Apply(Vector::Divide, step.y, k, step.swaps);
       break;
     case ChainOp::kWherePositive:
-      x.Apply(Vector::WherePositive, y, step.swaps);
+      x.Apply(Vector::WherePositive, step.y, k, step.swaps);
       break;
     case ChainOp::kNegate:
       x.Apply(Vector::Negate);
@@ -153,10 +168,12 @@ struct Element {
   static float WhereNotNegative(float x) { return x > 0 || x != x ? x : 0.0f; }
 };
 
-// Four vectors at a time, of 2 x 4 that registers hold.
+// Eight vectors at a time: what a step does is found out once for all of them (2 M elements of
+// relu((x - a) b + c) with AVX2: four vectors 0.95 ns an element, eight 0.6).
 template <typename Vector>
 void RunVectors(const Chain& chain, int64_t n) {
-  int64_t k = RunBlocks<Vector, 4>(chain, 0, n);
+  int64_t k = RunBlocks<Vector, 8>(chain, 0, n);
+  k = RunBlocks<Vector, 2>(chain, k, n);
   k = RunBlocks<Vector, 1>(chain, k, n);
   RunBlocks<Element, 1>(chain, k, n);
 }
