@@ -24,6 +24,18 @@ constexpr int64_t kPackedDepth = 8;
 constexpr int64_t kTransposedDepth = 16;
 // Floats behind a row of a copy of x, at most: a cache line.
 constexpr int64_t kPadOfRow = 16;
+
+// Has the processor read a tile of z ahead of time. Its first multiplications wait for sums that
+// are accumulated, and its rows are far from each other in memory (512 x 800 x 2048 with AVX2,
+// accumulated: 62, now 73 GFLOP/s of 85). GCC 12 omits calls of a function that only prefetches.
+template <typename T>
+[[gnu::always_inline]] inline void PrefetchTile(const T* z, int64_t stride, int rows,
+                                                int64_t columns) {
+  for (; rows > 0; --rows, z += stride) {
+    __builtin_prefetch(z, 1);
+    __builtin_prefetch(z + columns - 1, 1);
+  }
+}
 }  // namespace
 
 int64_t PanelColumns(int64_t n, const Tiles& tiles) {
@@ -468,6 +480,15 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, int64_t
   for (int64_t t = first_tile; t < end_tile; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
+    if (t + 1 < end_tile) {
+      const int next = block.tiles.Rows(t + 1);
+      if (rounds) {
+        const auto* const z = static_cast<uint16_t*>(args.z) + block.row * def_.z_stride + column;
+        PrefetchTile(z + (row + rows) * def_.z_stride, def_.z_stride, next, columns);
+      } else if (block.z != nullptr) {
+        PrefetchTile(block.z + (row + rows) * block.z_row + column, block.z_row, next, columns);
+      }
+    }
     const Range in = args.triangle.kind == Triangle::kNone
                          ? Range{.end = block.depth}
                          : InTriangle(args.triangle, block, row, rows, column, columns);
