@@ -51,7 +51,7 @@ void RunWith(InstructionSet set, const Loop& loop) {
     case InstructionSet::kAvx512:
 #ifdef __SANITIZE_ADDRESS__
       // With detect_stack_use_after_return, GCC 12 reads variables of functions with 64-byte
-      // vectors from a wrong place.
+      // vectors from the wrong place.
       return RunWithAvx2(loop);
 #else
       return RunWithAvx512(loop);

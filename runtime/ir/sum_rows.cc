@@ -11,25 +11,26 @@ namespace {
 
 constexpr int64_t kRowBlock = 64;  // rows that are summed one after the other
 // Columns at a time: kWidestTile, or a half, a quarter or an eighth of it. They do not change bits.
-// The widest comes first, and its rows are read ahead of time (f32[8192, 512] with AVX2: 32 columns
-// 7 GB/s, 128 columns 14, and read ahead 18).
+// The widest comes first, and the rows of whole tiles are read ahead of time (f32[8192, 512] with
+// AVX2: 32 columns 7 GB/s, 128 columns 14, and read ahead 18).
 constexpr int64_t kWidestTile = 128, kNarrowestTile = 16;
 // Blocks of rows that are summed at a time where the tile is narrow, which reads from so many
 // places of the memory at once (f32[262144, 16]: 1 block 10 GB/s, 4 blocks 13). Nor do they change
 // bits.
 constexpr int64_t kManyBlocks = 4;
 
-// The position of one or kManyBlocks blocks of rows with the columns of a tile.
+// Rows, of one block or more, with the columns of a tile.
 struct Block {
-  int64_t at;       // index of the first element
-  int64_t column;   // the first column, counted from the first summed column
-  int64_t rows;     // of all of them
+  int64_t at;      // index of the first element
+  int64_t column;  // the first column, counted from the first summed column
+  int64_t rows;
   int64_t columns;  // number of columns of the whole array
-  int64_t tile;     // columns; fewer than kTile where kTile is the narrowest tile
+  int64_t tile;     // columns; fewer than kTile only where that is the narrowest tile
 };
 
-// Has the processor read the tile of a later row: it foresees the next bytes of a row, not the next
-// row.
+// Has the processor read the tile of a later row, 4 KB of tiles ahead or less: it foresees the next
+// bytes of a row, not the next row. (Of 8 to 64 rows, 8 were best for 128 columns, 16 for 64
+// and 32.)
 template <int64_t kTile, typename T>
 [[gnu::always_inline]] inline void ReadAhead(const T* row, int64_t columns) {
   constexpr int64_t kRows = kTile == kWidestTile ? 8 : 16, kLine = 64 / sizeof(T);
@@ -37,8 +38,8 @@ template <int64_t kTile, typename T>
 }
 
 // sums[c] = the sum over r of of(index, 0, c), where index is that of element (r, c) of the block.
-// The sums of a whole tile are an array of their own, so that they stay in registers. The rows of
-// x, the block's first element, are read ahead.
+// The sums of a whole tile are an array of their own, so that they stay in registers. x is the
+// first element of the block, whose rows are read ahead.
 template <int64_t kTile, typename T, typename Of>
 [[gnu::always_inline]] inline void SumWholeTile(const Block& block, const T* x, float* sums,
                                                 Of of) {
@@ -170,7 +171,7 @@ void SumTilesFrom(int64_t column, const Columns& of, const std::array<float*, kS
 }
 
 // sum_blocks.operator()<kTile, kBlocks>(block, sums) sums kBlocks blocks, one of at most kRowBlock
-// rows or kManyBlocks of as many, each to a TileSums of its own.
+// rows or kManyBlocks of kRowBlock rows each, to a TileSums of its own each.
 template <int kSums, typename SumBlocksOf, typename Add = AddSums>
 void SumTiles(const Columns& of, const std::array<float*, kSums>& sums,
               const SumBlocksOf& sum_blocks, Add add = {}) {

@@ -17,7 +17,7 @@ void ForEachRow(const Shape& shape, const KernelArgs& args, const F& f) {
   for (int64_t i = args.begin * row; i < args.end * row; i += last) f(i);
 }
 
-// The maximum of a row; NaN if the first element is NaN.
+// The maximum of a row, either zero if both are the largest; NaN if the first element is NaN.
 float RowMax(const float* x, int64_t n);
 // e[c] = exp(x[c] - max), within 2 units in the last place; 0 below -87. e may be x.
 void ExpBelow(const float* x, float max, int64_t n, float* e);

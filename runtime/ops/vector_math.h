@@ -46,7 +46,7 @@ inline constexpr float kLeastExponent = -87.0f;
 // makes up to 5 comparisons and blends of bounds of numbers that may be NaN (gelu_grad with AVX2:
 // 13.5, now 8.6 ns for 8 numbers).
 [[gnu::always_inline]] inline float ErfOf(float x) {
-  constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u;
+  constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u, kQuiet = 0x00400000u;
   constexpr float kBound = 3.832506856900711f;
   const auto least = [](uint32_t bits, float bound) {
     const uint32_t most = std::bit_cast<uint32_t>(bound);
@@ -61,7 +61,7 @@ inline constexpr float kLeastExponent = -87.0f;
       Polynomial(t2, -1.1791602954361697e-7f, 0.000023547966471313185f, 0.0010179625278914885f,
                  0.014070470171167667f, 0.11098505178285362f, 0.49746925110067538f, 1.0f);
   const uint32_t y = least(std::bit_cast<uint32_t>(t * p / q), 1.0f);
-  const uint32_t nan = size > kInfinity ? ~0u : 0u;
+  const uint32_t nan = size > kInfinity ? bits | kQuiet : 0u;
   return std::bit_cast<float>(y | (bits & kSign) | nan);
 }
 

@@ -22,6 +22,8 @@ from workloads import FRAMEWORKS, ROOT, WORKLOADS
 
 RESULTS = os.path.join(ROOT, 'tests/bench/results')
 README = os.path.join(ROOT, 'tests/bench/README.md')
+# Shares of the peak below this one are left out of the table.
+LEAST_SHARE = 0.05
 TABLES_BEGIN = ('<!-- tools/bench --table: ratios -->\n', '<!-- tools/bench --table: shares -->\n')
 TABLE_ENDS = '<!-- the end of the table -->\n'
 # A peer below this part of the best one's speed in the first round is left out of the later ones.
@@ -260,14 +262,14 @@ def cell(line):
 
 def share_of_peak(line, of_kind):
     """"66 %, Keras f32 69 %; at most 1.45": the shares of the machine's peak, the highest that was measured on
-    it, and the ratio if tpurun reached all of it."""
+    it, and the ratio if tpurun reached all of it. '' where the arithmetic takes next to no time."""
     if 'flops' not in line or 'ratio' not in line:
         return ''
     same = [other['machine'] for other in of_kind
             if all(other['machine'][key] == line['machine'][key] for key in ('model', 'threads'))]
     peak = max(on['bf16_gflops'] if line['mode'] == 'bf16' and on['bf16_gflops'] else on['f32_gflops'] for on in same)
     most = peak * 1e9 / line['flops']  # examples in a second
-    if most == 0:
+    if most == 0 or line['tpurun']['median'] < LEAST_SHARE * most:
         return ''
     best = line['peers'][line['best_peer']]['median']
     percent = lambda speed: f'{100 * speed / most:.0f} %'

@@ -150,8 +150,10 @@ class Training:
         lines = output_of([tpurun, 'summary', f'--config={self.config}', f'--train_batch_size={self.batch_size}',
                            '--set', 'train.max_steps=1', f'--model_dir={folder}/none', *inputs.flags,
                            '--format=json']).splitlines()
-        (flops,) = [line['flops'] for line in map(json.loads, lines) if line.get('step') == 'train']
-        return flops / self.batch_size
+        flops = [line['flops'] for line in map(json.loads, lines) if line.get('step') == 'train']
+        if len(flops) != 1:
+            raise Failure(f'summary of {self.config}: {len(flops)} steps of training, want one')
+        return flops[0] / self.batch_size
 
     def tpurun(self, args, binary, mode, window, inputs, runner, model_dir):
         steps = (args.windows + 1) * window

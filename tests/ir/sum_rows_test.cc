@@ -58,7 +58,7 @@ TEST(SumRows, AddsBlocksInPairs) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> number(-1, 1);
   for (const int64_t rows : {0, 1, 64, 65, 256, 257, 700, 1024, 1300}) {
-    for (const int64_t columns : {1, 15, 16, 33, 70}) {
+    for (const int64_t columns : {1, 15, 16, 33, 70, 128, 383}) {
       std::vector<float> x(rows * columns), y(rows * columns), center(columns);
       for (float& of_x : x) of_x = number(random);
       for (float& of_y : y) of_y = number(random);

@@ -154,7 +154,7 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
 
 TEST(Chain, GivesTheBitsOfOneOperationAfterTheOther) {
   for (const Level& level : Levels()) {
-    for (const int64_t n : {1, 7, 8, 16, 31, 64, 131}) {
+    for (const int64_t n : {1, 7, 8, 16, 31, 64, 131, 187}) {
       for (unsigned seed = 0; seed < 60; ++seed) {
         ExpectChain(level, n, seed);
         if (HasFatalFailure()) return;
@@ -163,15 +163,22 @@ TEST(Chain, GivesTheBitsOfOneOperationAfterTheOther) {
   }
 }
 
-// The memory of the first array may be the result's.
+// The memory of the first array, or that of y, may be the result's.
 TEST(Chain, MayWriteToTheArrayThatItReads) {
+  constexpr int kNumbers = 300;
   for (const Level& level : Levels()) {
-    std::vector<float> x = Numbers(100, 1), y = Numbers(100, 2), want;
-    for (int i = 0; i < 100; ++i) want.push_back((x[i] + y[i]) * (x[i] + y[i]));
-    ChainStep steps[] = {{.op = ChainOp::kAdd, .y = {y.data()}},
+    std::vector<float> x = Numbers(kNumbers, 1), y = Numbers(kNumbers, 2), sums, squares;
+    for (int i = 0; i < kNumbers; ++i) {
+      sums.push_back(x[i] + y[i]);
+      squares.push_back(sums[i] * sums[i]);
+    }
+    ChainStep steps[] = {{.op = ChainOp::kAdd, .y = {y.data()}, .to = y.data()},
                          {.op = ChainOp::kSquare, .to = x.data()}};
-    level.run({.first = {x.data()}, .steps = steps, .count = 2}, 100);
-    for (int i = 0; i < 100; ++i) ASSERT_EQ(BitsOf(x[i]), BitsOf(want[i])) << level.name << i;
+    level.run({.first = {x.data()}, .steps = steps, .count = 2}, kNumbers);
+    for (int i = 0; i < kNumbers; ++i) {
+      ASSERT_EQ(BitsOf(y[i]), BitsOf(sums[i])) << level.name << i;
+      ASSERT_EQ(BitsOf(x[i]), BitsOf(squares[i])) << level.name << i;
+    }
   }
 }
 
