@@ -42,9 +42,9 @@ inline constexpr float kLeastExponent = -87.0f;
 
 // The error function, within 7 units in the last place: a rational function of x with the
 // coefficients of Eigen (generic_fast_erf_float). -0 for -0, NaN for NaN. Bounds are those of bits,
-// which rise with the size of a number: GCC 12 has instructions for the least of two integers, and
-// makes up to 5 comparisons and blends of bounds of numbers that may be NaN (gelu_grad with AVX2:
-// 13.5, now 8.6 ns for 8 numbers).
+// which rise with the size of a number: GCC 12 uses the instructions for the least of two integers,
+// and makes up to 5 comparisons and blends of bounds of numbers that may be NaN (gelu_grad with
+// AVX2: 13.5, now 8.6 ns for 8 numbers).
 [[gnu::always_inline]] inline float ErfOf(float x) {
   constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u, kQuiet = 0x00400000u;
   constexpr float kBound = 3.832506856900711f;

@@ -249,6 +249,7 @@ class TablesTest(unittest.TestCase):
         line['machine']['bf16_gflops'] = 100
         self.assertEqual(bench.share_of_peak(line, [line, other]), '52 %, JAX f32 25 %; at most 4.05')
         self.assertEqual(bench.share_of_peak({**line, 'mode': 'f32'}, [line]), '104 %, JAX f32 49 %; at most 2.03')
+        self.assertEqual(bench.share_of_peak({**line, 'flops': 9e5}, [line]), '', 'below LEAST_SHARE')
         line['machine'].update(f32_gflops=0, bf16_gflops=0)
         self.assertEqual(bench.share_of_peak(line, [line]), '')
 
