@@ -1,13 +1,17 @@
 #include "runtime/ops/direct_convolution.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "runtime/kernels/conv/convolution.h"
 #include "runtime/kernels/conv/filter_grad.h"
 #include "runtime/kernels/conv/pixel_products.h"
 #include "runtime/kernels/conv/shifted_images.h"
+#include "runtime/kernels/conv/winograd_convolution.h"
+#include "runtime/kernels/conv/winograd_filter_grad.h"
 #include "runtime/ops/gemm_call.h"
 #include "runtime/ops/precision.h"
 
@@ -45,19 +49,27 @@ bool SumsPixels(const ConvDims& d, const OpCall& call) {
   });
 }
 
-conv::Convolution ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& call,
-                                const gemm::Tiles& tiles) {
+template <typename Product>
+Product ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& call,
+                      const gemm::Tiles& tiles) {
   const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
-  return {{.dims = d,
-           .is_input_grad = kind == ConvKind::kInputGrad,
-           .operand = NumbersOf(call.operands[0], parts.x),
-           .kernel = NumbersOf(call.operands[1], parts.y),
-           .result = StorageOf(call.results[0])},
+  return {conv::ConvolutionDef{.dims = d,
+                               .is_input_grad = kind == ConvKind::kInputGrad,
+                               .operand = NumbersOf(call.operands[0], parts.x),
+                               .kernel = NumbersOf(call.operands[1], parts.y),
+                               .result = StorageOf(call.results[0])},
           tiles};
 }
 
 int64_t ShareOf(const OpCall& call, int part) {
   return BeginOfPart(call, part + 1) - BeginOfPart(call, part);
+}
+
+template <typename Product>
+void OfferConvolution(const OpCall& call, const Product& product, KernelOffer& offer) {
+  offer.scratch_bytes = product.ScratchBytes();
+  for (int part = 0; part < call.parts; ++part)
+    offer.copied_bytes += product.CopiedBytes(ShareOf(call, part));
 }
 
 template <typename Product>
@@ -73,13 +85,14 @@ void OfferFilterGrad(const ConvDims& d, const OpCall& call, const Product& produ
   }
 }
 
+bool HasPlainOperands(const OpCall& call) {
+  return std::all_of(call.operands.begin(), call.operands.end(),
+                     [](const Shape& operand) { return operand.layout.plain(); });
+}
+
 std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
                                        const gemm::Tiles& tiles) {
-  const auto plain = [](const Shape& operand) { return operand.layout.plain(); };
-  if (!HasDirectKernel(kind, d, call) ||
-      !std::all_of(call.operands.begin(), call.operands.end(), plain)) {
-    return std::nullopt;
-  }
+  if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call)) return std::nullopt;
   const bool is_filter_grad = kind == ConvKind::kFilterGrad, reads_rows = tiles.row_unit > 1;
   if (reads_rows && !(is_filter_grad && SumsPixels(d, call))) return std::nullopt;
   // The numbers of an element are channels of a pixel, or of a pixel of dy.
@@ -91,11 +104,45 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
     UseFilterGrad(d, call, tiles,
                   [&](const auto& product) { OfferFilterGrad(d, call, product, offer); });
   } else {
-    const conv::Convolution product = ConvolutionOf(kind, d, call, tiles);
-    offer.scratch_bytes = product.ScratchBytes();
-    for (int part = 0; part < call.parts; ++part)
-      offer.copied_bytes += product.CopiedBytes(ShareOf(call, part));
+    OfferConvolution(call, ConvolutionOf<conv::Convolution>(kind, d, call, tiles), offer);
   }
+  return offer;
+}
+
+// True if minimal filtering is faster than the definition on the same tiles: with enough channels
+// that products take longer than transforms, and little of the tiles behind the last pixels. (One
+// thread, percent of the definition's time with AVX2, with AVX-512: 64 images of 16 x 16 x 32, 3 x
+// 3 and 32 results 66 and 76; of 14 x 14 x 32, 5 x 5 and 64 results 43 and 67; of 32 x 32 x 16, 3 x
+// 3 and 16 results 84 and 138.)
+bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
+  constexpr int64_t kLeast = 16, kLeastTogether = 64;  // channels of x, and of y
+  constexpr double kMostProducts = 0.75;               // of those of the definition
+  if (!conv::HasWinograd(d) || std::min(d.c, d.f) < kLeast || d.c + d.f < kLeastTogether)
+    return false;
+  const bool is_input_grad = kind == ConvKind::kInputGrad;
+  const int64_t height = is_input_grad ? d.h : d.oh, width = is_input_grad ? d.w : d.ow;
+  const int64_t tiles = conv::TileCounts(height, width).image();
+  const int64_t points = conv::PointsOf(d.kh);
+  return static_cast<double>(tiles * points * points) <=
+         kMostProducts * static_cast<double>(height * width * d.kh * d.kw);
+}
+
+// A part of some rows of the kernel's gradient would sum all rows.
+std::optional<KernelOffer> OfferWinograd(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                         const gemm::Tiles& tiles) {
+  if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call) || !FiltersMinimally(kind, d) ||
+      tiles.numbers != 1 || StorageOf(call.results[0]) != gemm::Storage::kF32) {
+    return std::nullopt;
+  }
+  KernelOffer offer;
+  offer.native_bf16 = IsNativeBF16(call, tiles);
+  if (kind != ConvKind::kFilterGrad) {
+    OfferConvolution(call, ConvolutionOf<conv::WinogradConvolution>(kind, d, call, tiles), offer);
+    return offer;
+  }
+  const WorkUnit unit = OpFlagsOf(call).unit;
+  if (unit != WorkUnit::kColumns && unit != WorkUnit::kWhole) return std::nullopt;
+  OfferFilterGrad(d, call, FilterGradOf<conv::WinogradFilterGrad>(d, call, tiles), offer);
   return offer;
 }
 
@@ -116,14 +163,10 @@ std::unique_ptr<Kernel> MakeFilterGrad(const ConvDims& d, const OpCall& call,
   });
 }
 
-std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
-                                   const gemm::Tiles& tiles) {
-  if (kind == ConvKind::kFilterGrad) {
-    return UseFilterGrad(d, call, tiles,
-                         [&](const auto& product) { return MakeFilterGrad(d, call, product); });
-  }
+template <typename Product>
+std::unique_ptr<Kernel> MakeConvolution(const OpCall& call, const Product& product) {
   const bool has_bias = call.operands.size() > 2;
-  return KernelOf([=, product = ConvolutionOf(kind, d, call, tiles)](const KernelArgs& args) {
+  return KernelOf([=](const KernelArgs& args) {
     product.Run({.operand = args.operands[0],
                  .kernel = args.operands[1],
                  .bias = has_bias ? static_cast<const float*>(args.operands[2]) : nullptr,
@@ -132,6 +175,22 @@ std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCal
                  .end = args.end,
                  .scratch = args.scratch});
   });
+}
+
+std::unique_ptr<Kernel> MakeDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                   const gemm::Tiles& tiles) {
+  if (kind == ConvKind::kFilterGrad) {
+    return UseFilterGrad(d, call, tiles,
+                         [&](const auto& product) { return MakeFilterGrad(d, call, product); });
+  }
+  return MakeConvolution(call, ConvolutionOf<conv::Convolution>(kind, d, call, tiles));
+}
+
+std::unique_ptr<Kernel> MakeWinograd(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                     const gemm::Tiles& tiles) {
+  if (kind == ConvKind::kFilterGrad)
+    return MakeFilterGrad(d, call, FilterGradOf<conv::WinogradFilterGrad>(d, call, tiles));
+  return MakeConvolution(call, ConvolutionOf<conv::WinogradConvolution>(kind, d, call, tiles));
 }
 
 }  // namespace
@@ -154,7 +213,7 @@ bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Mac
 }
 
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call)) {
-  return GemmKernels(
+  std::vector<KernelDef> kernels = GemmKernels(
       [=](const OpCall& call, const gemm::Tiles& tiles) {
         return OfferDirect(kind, dims_of(call), call, tiles);
       },
@@ -162,6 +221,22 @@ std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(cons
         return MakeDirect(kind, dims_of(call), call, tiles);
       },
       "direct");
+  // Behind those that multiply bf16.
+  size_t place = 0;
+  while (kernels[place].multiplies_bf16) ++place;
+  for (KernelDef& kernel : GemmKernels(
+           [=](const OpCall&call, const gemm::Tiles&tiles) {
+             return OfferWinograd(kind, dims_of(call), call, tiles);
+           },
+           [=](const OpCall&call, const gemm::Tiles&tiles) {
+             return MakeWinograd(kind, dims_of(call), call, tiles);
+           },
+           "winograd")) {
+    if (kernel.multiplies_bf16) continue;
+    kernel.reorders_sums = true;
+    kernels.insert(kernels.begin() + static_cast<std::ptrdiff_t>(place++), std::move(kernel));
+  }
+  return kernels;
 }
 
 }  // namespace tpurun

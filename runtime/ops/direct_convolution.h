@@ -18,7 +18,9 @@ bool HasDirectKernel(ConvKind kind, const ConvDims& dims, const OpCall& call);
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine);
 
 // The kernels "direct_amx_bf16" (gradients of the kernel alone), "direct_avx512_bf16",
-// "direct_avx512", "direct_avx2", "direct_plain" (GemmKernels).
+// "winograd_avx512", "winograd_avx2", "winograd_plain", "direct_avx512", "direct_avx2" and
+// "direct_plain" (GemmKernels). Those of Winograd's minimal filtering are offered where they are
+// faster, by dimensions alone, so that they are the same for any batch and processor.
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call));
 
 }  // namespace tpurun

@@ -261,7 +261,7 @@ def cell(line):
 
 
 def share_of_peak(line, of_kind):
-    """"66 %, Keras f32 69 %; at most 1.45": the shares of the machine's peak, the highest that was measured on
+    """"66 %, Keras f32 69 %; at the peak 1.45": the shares of the machine's peak, the highest that was measured on
     it, and the ratio if tpurun reached all of it. '' where the arithmetic takes next to no time."""
     if 'flops' not in line or 'ratio' not in line:
         return ''
@@ -273,7 +273,7 @@ def share_of_peak(line, of_kind):
         return ''
     best = line['peers'][line['best_peer']]['median']
     percent = lambda speed: f'{100 * speed / most:.0f} %'
-    return f'{percent(line["tpurun"]["median"])}, {line["best_peer"]} {percent(best)}; at most {number(most / best)}'
+    return f'{percent(line["tpurun"]["median"])}, {line["best_peer"]} {percent(best)}; at the peak {number(most / best)}'
 
 
 def write_table():

@@ -1,5 +1,7 @@
-// The convolutions of runtime/kernels/conv beside one chain of std::fma for each element, bit for
-// bit, with the tiles of every instruction set that this processor has.
+// The convolutions of runtime/kernels/conv beside one chain of std::fma for each element, with the
+// tiles of every instruction set that this processor has: bit for bit, or those of minimal
+// filtering within a bound.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -14,6 +16,8 @@
 #include "runtime/kernels/conv/filter_grad.h"
 #include "runtime/kernels/conv/pixel_products.h"
 #include "runtime/kernels/conv/shifted_images.h"
+#include "runtime/kernels/conv/winograd_convolution.h"
+#include "runtime/kernels/conv/winograd_filter_grad.h"
 #include "tests/kernels/levels.h"
 
 namespace tpurun::conv {
@@ -160,33 +164,10 @@ PixelOrder OrderOfShiftedImages(const ConvDims& d) {
   return {row, ((d.oh - 1) * row + d.ow + 31) / 32 * 32};
 }
 
-template <typename Product>
-void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form,
-                      const PixelOrder& order) {
-  SCOPED_TRACE(Told(level, d, form));
-  const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
-      dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
-  const Product product(d, {x.storage(), form.part()}, {dy.storage(), form.part()}, *level.tiles);
-  // In parts of rows and of columns.
-  std::vector<float> dk(d.kh * d.kw * d.c * d.f, 7);
-  Scratch scratch(product.ScratchBytes());
-  const int64_t rows = d.kh * d.kw * d.c, f_cut = d.f / 3;
-  const bool any_rows = !std::is_same_v<Product, ShiftedImages>;
-  const int64_t cut = any_rows ? rows * 3 / 5 : d.kh / 2 * (d.kw * d.c);
-  for (const auto& [row, row_end] : {std::pair<int64_t, int64_t>{0, cut}, {cut, rows}}) {
-    for (const auto& [f, f_end] : {std::pair<int64_t, int64_t>{0, f_cut}, {f_cut, d.f}}) {
-      product.Run({.x = x.data(),
-                   .dy = dy.data(),
-                   .dk = dk.data(),
-                   .row_begin = row,
-                   .row_end = row_end,
-                   .f_begin = f,
-                   .f_end = f_end,
-                   .scratch = scratch.data()});
-    }
-  }
-  EXPECT_TRUE(scratch.IsWhole());
-  for (int64_t i = 0; i < static_cast<int64_t>(dk.size()); ++i) {
+std::vector<float> ExpectedFilterGrad(const ConvDims& d, const Form& form, const PixelOrder& order,
+                                      gemm::Order sums, const Array& x, const Array& dy) {
+  std::vector<float> want(d.kh * d.kw * d.c * d.f);
+  for (int64_t i = 0; i < std::ssize(want); ++i) {
     const int64_t f = i % d.f, c = i / d.f % d.c, kw = i / d.f / d.c % d.kw,
                   kh = i / d.f / d.c / d.kw;
     const auto of_x = [&](int64_t place) {
@@ -205,9 +186,48 @@ void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form,
       if (oh >= d.oh || ow >= d.ow) return 0.0f;
       return form.Part(dy.f32[((n * d.oh + oh) * d.ow + ow) * d.f + f]);
     };
-    const float want = gemm::Sum(gemm::OrderOf(*level.tiles), d.n * order.image, 0.0f, of_x, of_dy);
-    ASSERT_EQ(dk[i], want) << kh << ", " << kw << ", " << c << ", " << f;
+    want[i] = gemm::Sum(sums, d.n * order.image, 0.0f, of_x, of_dy);
   }
+  return want;
+}
+
+// Computes dk in parts of rows, up to row `cut` and from it on, and of columns.
+template <typename Product>
+std::vector<float> FilterGradInParts(const ConvDims& d, const Product& product, int64_t cut,
+                                     const Array& x, const Array& dy) {
+  std::vector<float> dk(d.kh * d.kw * d.c * d.f, 7);
+  Scratch scratch(product.ScratchBytes());
+  const int64_t rows = d.kh * d.kw * d.c, f_cut = d.f / 3;
+  for (const auto& [row, row_end] : {std::pair<int64_t, int64_t>{0, cut}, {cut, rows}}) {
+    for (const auto& [f, f_end] : {std::pair<int64_t, int64_t>{0, f_cut}, {f_cut, d.f}}) {
+      if (row == row_end) continue;
+      product.Run({.x = x.data(),
+                   .dy = dy.data(),
+                   .dk = dk.data(),
+                   .row_begin = row,
+                   .row_end = row_end,
+                   .f_begin = f,
+                   .f_end = f_end,
+                   .scratch = scratch.data()});
+    }
+  }
+  EXPECT_TRUE(scratch.IsWhole());
+  return dk;
+}
+
+template <typename Product>
+void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form,
+                      const PixelOrder& order) {
+  SCOPED_TRACE(Told(level, d, form));
+  const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
+      dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
+  const Product product(d, {x.storage(), form.part()}, {dy.storage(), form.part()}, *level.tiles);
+  const bool any_rows = !std::is_same_v<Product, ShiftedImages>;
+  const int64_t cut = any_rows ? d.kh * d.kw * d.c * 3 / 5 : d.kh / 2 * (d.kw * d.c);
+  const std::vector<float> dk = FilterGradInParts(d, product, cut, x, dy);
+  const std::vector<float> want =
+      ExpectedFilterGrad(d, form, order, gemm::OrderOf(*level.tiles), x, dy);
+  for (int64_t i = 0; i < std::ssize(dk); ++i) ASSERT_EQ(dk[i], want[i]) << i;
 }
 
 // What a convolution or its gradient of x must be, but for the bias.
@@ -234,6 +254,37 @@ std::vector<float> Expected(const ConvDims& d, const Form& form, bool is_input_g
   return want;
 }
 
+// The numbers of a result, each in the storage that the form says.
+struct ResultNumbers {
+  std::vector<float> y;
+  std::vector<uint16_t> y_bf16;
+};
+
+// Computes image by image.
+template <typename Product>
+ResultNumbers ConvolvedImages(const Product& product, const ConvDims& d, int64_t size, bool in_bf16,
+                              const Array& operand, const Array& kernel, const Array* bias) {
+  constexpr int64_t kBehind = 64;
+  ResultNumbers result{std::vector<float>(size + kBehind, 7),
+                       std::vector<uint16_t>(size + kBehind, 7)};
+  Scratch scratch(product.ScratchBytes());
+  for (int64_t n = 0; n < d.n; ++n) {
+    product.Run({.operand = operand.data(),
+                 .kernel = kernel.data(),
+                 .bias = bias == nullptr ? nullptr : bias->f32.data(),
+                 .result = in_bf16 ? static_cast<void*>(result.y_bf16.data()) : result.y.data(),
+                 .begin = n,
+                 .end = n + 1,
+                 .scratch = scratch.data()});
+  }
+  EXPECT_TRUE(scratch.IsWhole());
+  for (int64_t i = size; i < size + kBehind; ++i) {
+    EXPECT_EQ(result.y[i], 7) << "written behind the end";
+    EXPECT_EQ(result.y_bf16[i], 7) << "written behind the end";
+  }
+  return result;
+}
+
 void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form,
                        bool is_input_grad) {
   SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
@@ -247,31 +298,14 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form,
                              .result = operand.storage()},
                             *level.tiles);
   std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
-  const int64_t size = static_cast<int64_t>(want.size());
-  constexpr int64_t kBehind = 64;
-  std::vector<float> y(size + kBehind, 7);
-  std::vector<uint16_t> y_bf16(size + kBehind, 7);
-  Scratch scratch(product.ScratchBytes());
-  for (int64_t n = 0; n < d.n; ++n) {
-    product.Run({.operand = operand.data(),
-                 .kernel = kernel.data(),
-                 .bias = is_input_grad ? nullptr : bias.f32.data(),
-                 .result = form.in_bf16 ? static_cast<void*>(y_bf16.data()) : y.data(),
-                 .begin = n,
-                 .end = n + 1,
-                 .scratch = scratch.data()});
-  }
-  EXPECT_TRUE(scratch.IsWhole());
-  for (int64_t i = size; i < size + kBehind; ++i) {
-    ASSERT_EQ(y[i], 7) << "written behind the end";
-    ASSERT_EQ(y_bf16[i], 7) << "written behind the end";
-  }
-  for (int64_t i = 0; i < size; ++i) {
+  const ResultNumbers got = ConvolvedImages(product, d, std::ssize(want), form.in_bf16, operand,
+                                            kernel, is_input_grad ? nullptr : &bias);
+  for (int64_t i = 0; i < std::ssize(want); ++i) {
     if (!is_input_grad) want[i] += bias.f32[i % d.f];
     if (form.in_bf16) {
-      ASSERT_EQ(y_bf16[i], BFloat16Bits(want[i])) << i;
+      ASSERT_EQ(got.y_bf16[i], BFloat16Bits(want[i])) << i;
     } else {
-      ASSERT_EQ(y[i], want[i]) << i;
+      ASSERT_EQ(got.y[i], want[i]) << i;
     }
   }
 }
@@ -312,6 +346,131 @@ TEST(FilterGrad, EveryElementIsOneSum) {
         if (HasFatalFailure()) return;
       }
     }
+  }
+}
+
+// Tiles that go beyond the last row or column, parts of panels and several, several blocks, of
+// several images and of a part of one, pads that differ, single channels, no image.
+std::vector<ConvDims> WinogradCases() {
+  ConvDims uneven = Dims(2, 7, 8, 3, 3, 3, 5, 1, 2);
+  uneven.bottom = uneven.left = 0;
+  uneven.oh = 7, uneven.ow = 8;
+  return {Dims(2, 6, 8, 8, 3, 3, 16, 1, 1),   Dims(3, 5, 7, 5, 3, 3, 50, 1, 1),
+          Dims(2, 14, 14, 9, 5, 5, 19, 1, 2), Dims(3, 9, 7, 32, 5, 5, 8, 1, 0),
+          Dims(9, 8, 8, 7, 3, 3, 24, 1, 1),   Dims(2, 40, 51, 4, 3, 3, 10, 1, 1),
+          Dims(1, 3, 3, 1, 3, 3, 1, 1, 0),    Dims(2, 5, 5, 17, 5, 5, 33, 1, 4),
+          Dims(0, 4, 4, 2, 3, 3, 4, 1, 1),    uneven};
+}
+
+std::vector<Level> LevelsOfSingleNumbers() {
+  std::vector<Level> levels = gemm::Levels();
+  std::erase_if(levels, [](const Level& level) { return gemm::MultipliesBF16(*level.tiles); });
+  return levels;
+}
+
+Array Absolute(Array array) {
+  for (float& number : array.f32) number = std::fabs(number);
+  return array;
+}
+
+// Sums of tiles are as near as those of the largest of their pixels may be.
+void ExpectNear(const std::vector<float>& got, const std::vector<float>& want,
+                const std::vector<float>& absolute_sums) {
+  if (want.empty()) return;
+  const float bound = 32 * 0x1p-24f * *std::max_element(absolute_sums.begin(), absolute_sums.end());
+  for (int64_t i = 0; i < std::ssize(want); ++i) ASSERT_NEAR(got[i], want[i], bound) << i;
+}
+
+TEST(Winograd, ConvolutionsAreNearChains) {
+  for (const ConvDims& d : WinogradCases()) {
+    for (const bool is_input_grad : {false, true}) {
+      for (const Form& form :
+           {Form{false, false}, Form{false, true}, Form{true, false}, Form{true, true}}) {
+        const Array operand(is_input_grad ? d.n * d.oh * d.ow * d.f : d.n * d.h * d.w * d.c,
+                            form.in_bf16, 1),
+            kernel(d.kh * d.kw * d.c * d.f, form.in_bf16, 2), bias(d.f, false, 3);
+        std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
+        const std::vector<float> absolute =
+            Expected(d, form, is_input_grad, Absolute(operand), Absolute(kernel));
+        for (int64_t i = 0; !is_input_grad && i < std::ssize(want); ++i)
+          want[i] += bias.f32[i % d.f];
+        std::vector<float> first;
+        for (const Level& level : LevelsOfSingleNumbers()) {
+          SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
+          const WinogradConvolution product({.dims = d,
+                                             .is_input_grad = is_input_grad,
+                                             .operand = {operand.storage(), form.part()},
+                                             .kernel = {kernel.storage(), form.part()}},
+                                            *level.tiles);
+          const std::vector<float> y = ConvolvedImages(product, d, std::ssize(want), false, operand,
+                                                       kernel, is_input_grad ? nullptr : &bias)
+                                           .y;
+          ExpectNear(y, want, absolute);
+          if (HasFatalFailure()) return;
+          if (first.empty()) first = y;
+          ASSERT_EQ(y, first) << "other bits than those of another instruction set";
+          // All images at once.
+          std::vector<float> together(want.size(), 7);
+          Scratch scratch(product.ScratchBytes());
+          product.Run({.operand = operand.data(),
+                       .kernel = kernel.data(),
+                       .bias = is_input_grad ? nullptr : bias.f32.data(),
+                       .result = together.data(),
+                       .end = d.n,
+                       .scratch = scratch.data()});
+          ASSERT_TRUE(scratch.IsWhole());
+          ASSERT_TRUE(std::equal(together.begin(), together.end(), y.begin()));
+        }
+      }
+    }
+  }
+}
+
+TEST(Winograd, FilterGradientsAreNearChains) {
+  for (const ConvDims& d : WinogradCases()) {
+    for (const Form& form :
+         {Form{false, false}, Form{false, true}, Form{true, false}, Form{true, true}}) {
+      const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
+          dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
+      const PixelOrder order = {d.ow, d.oh * d.ow};
+      const std::vector<float> want =
+          ExpectedFilterGrad(d, form, order, gemm::Order::kChain, x, dy);
+      const std::vector<float> absolute =
+          ExpectedFilterGrad(d, form, order, gemm::Order::kChain, Absolute(x), Absolute(dy));
+      std::vector<float> first;
+      for (const Level& level : LevelsOfSingleNumbers()) {
+        SCOPED_TRACE(Told(level, d, form));
+        const WinogradFilterGrad product(d, {x.storage(), form.part()}, {dy.storage(), form.part()},
+                                         *level.tiles);
+        const std::vector<float> dk = FilterGradInParts(d, product, d.kh * d.kw * d.c, x, dy);
+        ExpectNear(dk, want, absolute);
+        if (HasFatalFailure()) return;
+        if (first.empty()) first = dk;
+        ASSERT_EQ(dk, first) << "other bits than those of another instruction set";
+        // In one part.
+        std::vector<float> whole(want.size(), 7);
+        Scratch scratch(product.ScratchBytes());
+        product.Run({.x = x.data(),
+                     .dy = dy.data(),
+                     .dk = whole.data(),
+                     .row_end = d.kh * d.kw * d.c,
+                     .f_end = d.f,
+                     .scratch = scratch.data()});
+        ASSERT_TRUE(scratch.IsWhole());
+        ASSERT_EQ(whole, dk) << "in one part";
+      }
+    }
+  }
+}
+
+TEST(Winograd, ComputesSquareKernelsOfThreeAndFiveTapsWithoutStrides) {
+  EXPECT_TRUE(HasWinograd(Dims(2, 6, 8, 8, 3, 3, 16, 1, 1)));
+  EXPECT_TRUE(HasWinograd(Dims(2, 6, 8, 8, 5, 5, 16, 1, 4)));
+  for (const ConvDims& d :
+       {Dims(2, 6, 8, 8, 3, 5, 16, 1, 1), Dims(2, 6, 8, 8, 1, 1, 16), Dims(2, 8, 8, 8, 7, 7, 16),
+        Dims(2, 6, 8, 8, 3, 3, 16, 2, 1), Dims(2, 9, 9, 8, 3, 3, 16, 1, 2, 2),
+        Dims(2, 6, 8, 8, 3, 3, 16, 1, 3)}) {
+    EXPECT_FALSE(HasWinograd(d));
   }
 }
 

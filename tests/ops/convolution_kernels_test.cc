@@ -61,6 +61,32 @@ TEST(LibraryKernels, FilterGradientsOfPointwiseConvolutionsWithStridesKeepWithin
   }
 }
 
+// With enough channels for minimal filtering: of odd sizes, with pads that differ, without pads.
+const std::vector<ConvCase>& WinogradConvolutions() {
+  static const std::vector<ConvCase>& cases = *new std::vector<ConvCase>{
+      {{3, 9, 10, 32}, {3, 3, 32, 40}, {3, 9, 10, 40}, {1, 1}, {1, 1, 1, 1}},
+      {{3, 12, 11, 48}, {3, 3, 48, 17}, {3, 12, 10, 17}, {1, 1}, {2, 0, 1, 0}},
+      {{3, 11, 14, 16}, {5, 5, 16, 64}, {3, 7, 10, 64}, {1, 1}, {0, 0, 0, 0}},
+  };
+  return cases;
+}
+
+TEST(LibraryKernels, WinogradConvolutionsAreNearTheReference) {
+  const Machine machine{.avx2 = true};
+  for (const ConvCase& c : WinogradConvolutions()) {
+    for (const int64_t precision : {0, 3}) {
+      const OpCall call{.op = FindOpByName("conv2d"),
+                        .attrs = c.AttrsAt(precision),
+                        .operands = {F32(c.x), F32(c.kernel)},
+                        .results = {F32(c.y)},
+                        .needed = {true}};
+      EXPECT_EQ(PlanKernel(call, machine).kernel->name, "winograd_avx2");
+      ExpectConvNearReference(c, precision, 2);
+      ExpectFilterGradNearReference(c, precision);
+    }
+  }
+}
+
 TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
   const std::vector<ConvCase> cases = {
       {{3, 9, 9, 32}, {5, 5, 32, 64}, {3, 9, 9, 64}, {1, 1}, {2, 2, 2, 2}},
@@ -105,7 +131,9 @@ TEST(LibraryKernels, UnusualConvolutionsAreNearTheReference) {
 // A transposed convolution is a forward op too, whose result for an example no batch may change.
 TEST(LibraryKernels, AnImagesBitsDoNotDependOnTheImagesThatGoAlong) {
   constexpr int64_t kImages = 19;
-  for (const ConvCase& c : UnusualConvolutions()) {
+  std::vector<ConvCase> cases = UnusualConvolutions();
+  cases.insert(cases.end(), WinogradConvolutions().begin(), WinogradConvolutions().end());
+  for (const ConvCase& c : cases) {
     for (const int64_t precision : {0, 3}) {
       for (const bool forward : {true, false}) {
         const auto call_of = [&](int64_t images) {

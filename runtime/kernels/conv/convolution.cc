@@ -17,24 +17,6 @@ using gemm::AlignedFloats;
 using gemm::DivideUp;
 using gemm::kFloat;
 
-Axis HeightOf(const ConvDims& d) { return {d.h, d.oh, d.kh, d.sh, d.dh, d.top}; }
-Axis WidthOf(const ConvDims& d) { return {d.w, d.ow, d.kw, d.sw, d.dw, d.left}; }
-
-Convolved Of(const Axis& axis, bool is_input_grad) {
-  return is_input_grad ? OfInputGrad(axis) : OfForward(axis);
-}
-
-// The convolution whose rows of the operand all phases read.
-ConvDims Together(int64_t images, int64_t channels, const Axis& h, const Axis& w) {
-  ConvDims dims{};
-  dims.n = images;
-  dims.c = channels;
-  dims.h = h.x, dims.oh = h.y, dims.kh = h.kernel, dims.sh = h.stride, dims.dh = h.dilation;
-  dims.w = w.x, dims.ow = w.y, dims.kw = w.kernel, dims.sw = w.stride, dims.dw = w.dilation;
-  dims.top = h.pad, dims.left = w.pad;
-  return dims;
-}
-
 int64_t PixelsRead(const Axis& w) { return std::max<int64_t>(w.y - 1, 0) * w.stride + w.kernel; }
 
 }  // namespace
@@ -54,22 +36,21 @@ struct Convolution::Panel {
 };
 
 Convolution::Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles)
-    : Convolution(def, Of(HeightOf(def.dims), def.is_input_grad),
-                  Of(WidthOf(def.dims), def.is_input_grad), tiles) {}
+    : Convolution(def, ImageOf(def.dims, def.is_input_grad), tiles) {}
 
-Convolution::Convolution(const ConvolutionDef& def, const Convolved& h, const Convolved& w,
+Convolution::Convolution(const ConvolutionDef& def, const ConvolvedImage& image,
                          const gemm::Tiles& tiles)
     : def_(def),
       tiles_(tiles),
-      h_(h),
-      w_(w),
+      h_(image.h),
+      w_(image.w),
       in_(def.is_input_grad ? def.dims.f : def.dims.c),
       out_(def.is_input_grad ? def.dims.c : def.dims.f),
       panel_columns_(gemm::PanelColumns(out_, tiles)),
       pixel_elements_(in_ / tiles.numbers),
       panels_(DivideUp(out_, panel_columns_)),
-      rows_(Together(def.dims.n, in_, h.axis, w.axis), def.operand, PaddedRows::Pairs::kChannels,
-            PixelsRead(w.axis), kCopiedElements, tiles) {
+      rows_(OperandDims(image, def.dims.n, in_), def.operand, PaddedRows::Pairs::kChannels,
+            PixelsRead(w_.axis), kCopiedElements, tiles) {
   TPURUN_DCHECK(in_ % tiles.numbers == 0 && def.dims.dw == 1);
 }
 

@@ -53,8 +53,7 @@ class Convolution {
   struct Scratch;
   struct Panel;
 
-  Convolution(const ConvolutionDef& def, const Convolved& h, const Convolved& w,
-              const gemm::Tiles& tiles);
+  Convolution(const ConvolutionDef& def, const ConvolvedImage& image, const gemm::Tiles& tiles);
 
   int64_t KernelFloats() const;
   int64_t LineFloats() const;

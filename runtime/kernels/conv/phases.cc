@@ -42,4 +42,21 @@ Convolved OfInputGrad(const Axis& axis) {
   return result;
 }
 
+ConvolvedImage ImageOf(const ConvDims& d, bool is_input_grad) {
+  const Axis h{d.h, d.oh, d.kh, d.sh, d.dh, d.top}, w{d.w, d.ow, d.kw, d.sw, d.dw, d.left};
+  if (is_input_grad) return {OfInputGrad(h), OfInputGrad(w)};
+  return {OfForward(h), OfForward(w)};
+}
+
+ConvDims OperandDims(const ConvolvedImage& image, int64_t images, int64_t channels) {
+  const Axis &h = image.h.axis, &w = image.w.axis;
+  ConvDims dims{};
+  dims.n = images;
+  dims.c = channels;
+  dims.h = h.x, dims.oh = h.y, dims.kh = h.kernel, dims.sh = h.stride, dims.dh = h.dilation;
+  dims.w = w.x, dims.ow = w.y, dims.kw = w.kernel, dims.sw = w.stride, dims.dw = w.dilation;
+  dims.top = h.pad, dims.left = w.pad;
+  return dims;
+}
+
 }  // namespace tpurun::conv

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/kernels/conv/conv_dims.h"
+
 namespace tpurun::conv {
 
 // A convolution along one axis: x and y of so many pixels, pixel o of y reads pixel
@@ -36,6 +38,14 @@ Convolved OfForward(const Axis& axis);
 // stride read dy through the same elements of the kernel, others through others. So there is a
 // phase for each remainder. Strides or dilations, not both, may be above 1.
 Convolved OfInputGrad(const Axis& axis);
+
+// Both axes of a convolution, or of its gradient of x.
+struct ConvolvedImage {
+  Convolved h, w;
+};
+ConvolvedImage ImageOf(const ConvDims& dims, bool is_input_grad);
+// The convolution whose rows of the operand all phases read.
+ConvDims OperandDims(const ConvolvedImage& image, int64_t images, int64_t channels);
 
 }  // namespace tpurun::conv
 
