@@ -1,10 +1,9 @@
 #include "runtime/ops/direct_convolution.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "runtime/kernels/conv/convolution.h"
 #include "runtime/kernels/conv/filter_grad.h"
@@ -12,6 +11,8 @@
 #include "runtime/kernels/conv/shifted_images.h"
 #include "runtime/kernels/conv/winograd_convolution.h"
 #include "runtime/kernels/conv/winograd_filter_grad.h"
+#include "runtime/kernels/conv/winograd_tiles.h"
+#include "runtime/kernels/conv/winograd_transforms.h"
 #include "runtime/ops/gemm_call.h"
 #include "runtime/ops/precision.h"
 
@@ -109,25 +110,33 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
   return offer;
 }
 
-// True if minimal filtering is faster than the definition on the same tiles: with enough channels
-// that products take longer than transforms, and little of the tiles behind the last pixels. (One
-// thread, percent of the definition's time with AVX2, with AVX-512: 64 images of 16 x 16 x 32, 3 x
-// 3 and 32 results 66 and 76; of 14 x 14 x 32, 5 x 5 and 64 results 43 and 67; of 32 x 32 x 16, 3 x
-// 3 and 16 results 84 and 138.)
+// True if minimal filtering is faster than the definition on the same tiles. There are enough
+// channels that products take longer than transforms of tiles, and enough tiles that they take
+// longer than the transform of the kernel; few pixels of the tiles lie outside the result; the
+// transformed kernel is not large. (One thread, percent of the definition's time with AVX2, with
+// AVX-512: 64 images of 16 x 16 x 32, 3 x 3 and 32 results 66 and 76; of 14 x 14 x 32, 5 x 5 and 64
+// results 43 and 67; of 32 x 32 x 16, 3 x 3 and 16 results 84 and 138. 1 of 4 x 4 x 512, 3 x 3 and
+// 512 results 183 and 150, of 8 x 8 91 and 95; gradient of the kernel for 1 of 8 x 8 85 and 147,
+// for 4 52 and 78.) For y and dx it does not depend on the number of images, nor do their bits.
 bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
-  constexpr int64_t kLeast = 16, kLeastTogether = 64;  // channels of x, and of y
-  constexpr double kMostProducts = 0.75;               // of those of the definition
+  constexpr int64_t kLeast = 16, kLeastTogether = 64;     // channels of x, and of y
+  constexpr int64_t kLeastTiles = 16, kLeastOfGrad = 64;  // of an image; of all images
+  constexpr double kMostProducts = 0.75;                  // of those of the definition
+  constexpr int64_t kMostKernel = int64_t{4} << 20;       // numbers of the transformed kernel
   if (!conv::HasWinograd(d) || std::min(d.c, d.f) < kLeast || d.c + d.f < kLeastTogether)
     return false;
   const bool is_input_grad = kind == ConvKind::kInputGrad;
   const int64_t height = is_input_grad ? d.h : d.oh, width = is_input_grad ? d.w : d.ow;
   const int64_t tiles = conv::TileCounts(height, width).image();
-  const int64_t points = conv::PointsOf(d.kh);
-  return static_cast<double>(tiles * points * points) <=
-         kMostProducts * static_cast<double>(height * width * d.kh * d.kw);
+  const int64_t planes = int64_t{conv::PointsOf(d.kh)} * conv::PointsOf(d.kh);
+  const bool has_tiles =
+      kind == ConvKind::kFilterGrad ? d.n * tiles >= kLeastOfGrad : tiles >= kLeastTiles;
+  return has_tiles && planes * d.c * d.f <= kMostKernel &&
+         static_cast<double>(tiles * planes) <=
+             kMostProducts * static_cast<double>(height * width * d.kh * d.kw);
 }
 
-// A part of some rows of the kernel's gradient would sum all rows.
+// Gradients of the kernel in parts of columns alone: a part of some rows would compute all rows.
 std::optional<KernelOffer> OfferWinograd(ConvKind kind, const ConvDims& d, const OpCall& call,
                                          const gemm::Tiles& tiles) {
   if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call) || !FiltersMinimally(kind, d) ||
@@ -140,8 +149,7 @@ std::optional<KernelOffer> OfferWinograd(ConvKind kind, const ConvDims& d, const
     OfferConvolution(call, ConvolutionOf<conv::WinogradConvolution>(kind, d, call, tiles), offer);
     return offer;
   }
-  const WorkUnit unit = OpFlagsOf(call).unit;
-  if (unit != WorkUnit::kColumns && unit != WorkUnit::kWhole) return std::nullopt;
+  if (OpFlagsOf(call).unit != WorkUnit::kColumns) return std::nullopt;
   OfferFilterGrad(d, call, FilterGradOf<conv::WinogradFilterGrad>(d, call, tiles), offer);
   return offer;
 }
@@ -221,21 +229,20 @@ std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(cons
         return MakeDirect(kind, dims_of(call), call, tiles);
       },
       "direct");
-  // Behind those that multiply bf16.
-  size_t place = 0;
-  while (kernels[place].multiplies_bf16) ++place;
-  for (KernelDef& kernel : GemmKernels(
-           [=](const OpCall&call, const gemm::Tiles&tiles) {
-             return OfferWinograd(kind, dims_of(call), call, tiles);
-           },
-           [=](const OpCall&call, const gemm::Tiles&tiles) {
-             return MakeWinograd(kind, dims_of(call), call, tiles);
-           },
-           "winograd")) {
-    if (kernel.multiplies_bf16) continue;
-    kernel.reorders_sums = true;
-    kernels.insert(kernels.begin() + static_cast<std::ptrdiff_t>(place++), std::move(kernel));
-  }
+  std::vector<KernelDef> winograd = GemmKernels(
+      [=](const OpCall& call, const gemm::Tiles& tiles) {
+        return OfferWinograd(kind, dims_of(call), call, tiles);
+      },
+      [=](const OpCall& call, const gemm::Tiles& tiles) {
+        return MakeWinograd(kind, dims_of(call), call, tiles);
+      },
+      "winograd");
+  const auto multiplies_bf16 = [](const KernelDef& kernel) { return kernel.multiplies_bf16; };
+  std::erase_if(winograd, multiplies_bf16);
+  for (KernelDef& kernel : winograd) kernel.reorders_sums = true;
+  kernels.insert(std::find_if_not(kernels.begin(), kernels.end(), multiplies_bf16),
+                 std::make_move_iterator(winograd.begin()),
+                 std::make_move_iterator(winograd.end()));
   return kernels;
 }
 

@@ -19,8 +19,8 @@ bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Mac
 
 // The kernels "direct_amx_bf16" (gradients of the kernel alone), "direct_avx512_bf16",
 // "winograd_avx512", "winograd_avx2", "winograd_plain", "direct_avx512", "direct_avx2" and
-// "direct_plain" (GemmKernels). Those of Winograd's minimal filtering are offered where they are
-// faster, by dimensions alone, so that they are the same for any batch and processor.
+// "direct_plain" (GemmKernels). Those of minimal filtering are offered where they are faster than
+// the next ones, for f32 results.
 std::vector<KernelDef> DirectConvKernels(ConvKind kind, ConvDims (*dims_of)(const OpCall& call));
 
 }  // namespace tpurun

@@ -109,11 +109,11 @@ struct Form {
   int part() const { return rounds ? 0 : gemm::kWhole; }
 };
 
-std::vector<Form> FormsOf(const Level& level) {
-  std::vector<Form> forms = {{false, true}, {true, true}};
-  if (!gemm::MultipliesBF16(*level.tiles))
-    forms.insert(forms.end(), {{false, false}, {true, false}});
-  return forms;
+constexpr Form kForms[] = {{false, false}, {false, true}, {true, false}, {true, true}};
+
+// Tiles of bf16 numbers round them.
+bool Multiplies(const Level& level, const Form& form) {
+  return form.rounds || !gemm::MultipliesBF16(*level.tiles);
 }
 
 // Memory of an array's size that is NaN, and behind it bytes that nobody may write.
@@ -216,17 +216,13 @@ std::vector<float> FilterGradInParts(const ConvDims& d, const Product& product, 
 }
 
 template <typename Product>
-void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form,
-                      const PixelOrder& order) {
+void ExpectFilterGrad(const Level& level, const ConvDims& d, const Form& form, const Array& x,
+                      const Array& dy, const std::vector<float>& want) {
   SCOPED_TRACE(Told(level, d, form));
-  const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
-      dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
   const Product product(d, {x.storage(), form.part()}, {dy.storage(), form.part()}, *level.tiles);
   const bool any_rows = !std::is_same_v<Product, ShiftedImages>;
   const int64_t cut = any_rows ? d.kh * d.kw * d.c * 3 / 5 : d.kh / 2 * (d.kw * d.c);
   const std::vector<float> dk = FilterGradInParts(d, product, cut, x, dy);
-  const std::vector<float> want =
-      ExpectedFilterGrad(d, form, order, gemm::OrderOf(*level.tiles), x, dy);
   for (int64_t i = 0; i < std::ssize(dk); ++i) ASSERT_EQ(dk[i], want[i]) << i;
 }
 
@@ -285,19 +281,16 @@ ResultNumbers ConvolvedImages(const Product& product, const ConvDims& d, int64_t
   return result;
 }
 
-void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form,
-                       bool is_input_grad) {
+void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, bool is_input_grad,
+                       const Array& operand, const Array& kernel, std::vector<float> want) {
   SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
-  const Array operand(is_input_grad ? d.n * d.oh * d.ow * d.f : d.n * d.h * d.w * d.c, form.in_bf16,
-                      1),
-      kernel(d.kh * d.kw * d.c * d.f, form.in_bf16, 2), bias(d.f, false, 3);
+  const Array bias(d.f, false, 3);
   const Convolution product({.dims = d,
                              .is_input_grad = is_input_grad,
                              .operand = {operand.storage(), form.part()},
                              .kernel = {kernel.storage(), form.part()},
                              .result = operand.storage()},
                             *level.tiles);
-  std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
   const ResultNumbers got = ConvolvedImages(product, d, std::ssize(want), form.in_bf16, operand,
                                             kernel, is_input_grad ? nullptr : &bias);
   for (int64_t i = 0; i < std::ssize(want); ++i) {
@@ -317,14 +310,31 @@ std::vector<Level> ConvolvingLevels() {
   return levels;
 }
 
+Array OperandOf(const ConvDims& d, const Form& form, bool is_input_grad) {
+  const int64_t x = d.n * d.h * d.w * d.c, y = d.n * d.oh * d.ow * d.f;
+  return Array(is_input_grad ? y : x, form.in_bf16, 1);
+}
+
+Array KernelOf(const ConvDims& d, const Form& form) {
+  return Array(d.kh * d.kw * d.c * d.f, form.in_bf16, 2);
+}
+
+Array DyOf(const ConvDims& d, const Form& form) {
+  return Array(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
+}
+
 TEST(Convolution, EveryElementIsOneChain) {
-  for (const Level& level : ConvolvingLevels()) {
-    for (const ConvDims& d : Cases()) {
-      for (const bool is_input_grad : {false, true}) {
-        if ((is_input_grad ? d.f : d.c) % level.tiles->numbers != 0) continue;
-        if (is_input_grad && d.sh > 1 && d.dh > 1) continue;
-        for (const Form& form : FormsOf(level)) {
-          ExpectConvolution(level, d, form, is_input_grad);
+  const std::vector<Level> levels = ConvolvingLevels();
+  for (const ConvDims& d : Cases()) {
+    for (const bool is_input_grad : {false, true}) {
+      if (is_input_grad && d.sh > 1 && d.dh > 1) continue;
+      for (const Form& form : kForms) {
+        const Array operand = OperandOf(d, form, is_input_grad), kernel = KernelOf(d, form);
+        const std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
+        for (const Level& level : levels) {
+          const bool has_elements = (is_input_grad ? d.f : d.c) % level.tiles->numbers == 0;
+          if (!has_elements || !Multiplies(level, form)) continue;
+          ExpectConvolution(level, d, form, is_input_grad, operand, kernel, want);
           if (HasFatalFailure()) return;
         }
       }
@@ -333,16 +343,24 @@ TEST(Convolution, EveryElementIsOneChain) {
 }
 
 TEST(FilterGrad, EveryElementIsOneSum) {
-  for (const Level& level : gemm::Levels()) {
-    for (const ConvDims& d : Cases()) {
-      for (const Form& form : FormsOf(level)) {
-        const PixelOrder in_order = {d.ow, d.oh * d.ow};
+  for (const ConvDims& d : Cases()) {
+    for (const Form& form : kForms) {
+      const Array x = OperandOf(d, form, false), dy = DyOf(d, form);
+      const PixelOrder in_order = {d.ow, d.oh * d.ow};
+      const std::vector<float> chains =
+          ExpectedFilterGrad(d, form, in_order, gemm::Order::kChain, x, dy);
+      for (const Level& level : gemm::Levels()) {
+        if (!Multiplies(level, form)) continue;
         if (level.tiles->row_unit == 1) {
-          ExpectFilterGrad<FilterGrad>(level, d, form, in_order);
+          ExpectFilterGrad<FilterGrad>(level, d, form, x, dy, chains);
           continue;
         }
-        ExpectFilterGrad<ShiftedImages>(level, d, form, OrderOfShiftedImages(d));
-        if (PixelProducts::Computes(d)) ExpectFilterGrad<PixelProducts>(level, d, form, in_order);
+        const auto sums = [&](const PixelOrder& order) {
+          return ExpectedFilterGrad(d, form, order, gemm::OrderOf(*level.tiles), x, dy);
+        };
+        ExpectFilterGrad<ShiftedImages>(level, d, form, x, dy, sums(OrderOfShiftedImages(d)));
+        if (PixelProducts::Computes(d))
+          ExpectFilterGrad<PixelProducts>(level, d, form, x, dy, sums(in_order));
         if (HasFatalFailure()) return;
       }
     }
@@ -350,7 +368,8 @@ TEST(FilterGrad, EveryElementIsOneSum) {
 }
 
 // Tiles that go beyond the last row or column, parts of panels and several, several blocks, of
-// several images and of a part of one, pads that differ, single channels, no image.
+// several images and of a part of one, pads that differ, single channels and pixels, no image; rows
+// of which a copy holds one tile's (winograd_tiles.cc), blocks of one row of tiles.
 std::vector<ConvDims> WinogradCases() {
   ConvDims uneven = Dims(2, 7, 8, 3, 3, 3, 5, 1, 2);
   uneven.bottom = uneven.left = 0;
@@ -373,7 +392,8 @@ Array Absolute(Array array) {
   return array;
 }
 
-// Sums of tiles are as near as those of the largest of their pixels may be.
+// The bound is relative to the largest sum of absolute products: a pixel's error is that of its
+// tile.
 void ExpectNear(const std::vector<float>& got, const std::vector<float>& want,
                 const std::vector<float>& absolute_sums) {
   if (want.empty()) return;
@@ -384,11 +404,9 @@ void ExpectNear(const std::vector<float>& got, const std::vector<float>& want,
 TEST(Winograd, ConvolutionsAreNearChains) {
   for (const ConvDims& d : WinogradCases()) {
     for (const bool is_input_grad : {false, true}) {
-      for (const Form& form :
-           {Form{false, false}, Form{false, true}, Form{true, false}, Form{true, true}}) {
-        const Array operand(is_input_grad ? d.n * d.oh * d.ow * d.f : d.n * d.h * d.w * d.c,
-                            form.in_bf16, 1),
-            kernel(d.kh * d.kw * d.c * d.f, form.in_bf16, 2), bias(d.f, false, 3);
+      for (const Form& form : kForms) {
+        const Array operand = OperandOf(d, form, is_input_grad), kernel = KernelOf(d, form),
+                    bias(d.f, false, 3);
         std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
         const std::vector<float> absolute =
             Expected(d, form, is_input_grad, Absolute(operand), Absolute(kernel));
@@ -428,10 +446,8 @@ TEST(Winograd, ConvolutionsAreNearChains) {
 
 TEST(Winograd, FilterGradientsAreNearChains) {
   for (const ConvDims& d : WinogradCases()) {
-    for (const Form& form :
-         {Form{false, false}, Form{false, true}, Form{true, false}, Form{true, true}}) {
-      const Array x(d.n * d.h * d.w * d.c, form.in_bf16, 1),
-          dy(d.n * d.oh * d.ow * d.f, form.in_bf16, 2);
+    for (const Form& form : kForms) {
+      const Array x = OperandOf(d, form, false), dy = DyOf(d, form);
       const PixelOrder order = {d.ow, d.oh * d.ow};
       const std::vector<float> want =
           ExpectedFilterGrad(d, form, order, gemm::Order::kChain, x, dy);
@@ -468,8 +484,19 @@ TEST(Winograd, ComputesSquareKernelsOfThreeAndFiveTapsWithoutStrides) {
   EXPECT_TRUE(HasWinograd(Dims(2, 6, 8, 8, 5, 5, 16, 1, 4)));
   for (const ConvDims& d :
        {Dims(2, 6, 8, 8, 3, 5, 16, 1, 1), Dims(2, 6, 8, 8, 1, 1, 16), Dims(2, 8, 8, 8, 7, 7, 16),
-        Dims(2, 6, 8, 8, 3, 3, 16, 2, 1), Dims(2, 9, 9, 8, 3, 3, 16, 1, 2, 2),
-        Dims(2, 6, 8, 8, 3, 3, 16, 1, 3)}) {
+        Dims(2, 6, 8, 8, 3, 3, 16, 2, 1), Dims(2, 9, 9, 8, 3, 3, 16, 1, 2, 2)}) {
+    EXPECT_FALSE(HasWinograd(d));
+  }
+  for (int64_t ConvDims::*const pad :
+       {&ConvDims::top, &ConvDims::bottom, &ConvDims::left, &ConvDims::right}) {
+    ConvDims d = Dims(2, 6, 8, 8, 3, 3, 16, 1, 1);
+    d.*pad = 3;
+    EXPECT_FALSE(HasWinograd(d));
+  }
+  for (int64_t ConvDims::*const two :
+       {&ConvDims::sh, &ConvDims::sw, &ConvDims::dh, &ConvDims::dw, &ConvDims::groups}) {
+    ConvDims d = Dims(2, 6, 8, 8, 3, 3, 16, 1, 1);
+    d.*two = 2;
     EXPECT_FALSE(HasWinograd(d));
   }
 }

@@ -66,25 +66,81 @@ const std::vector<ConvCase>& WinogradConvolutions() {
   static const std::vector<ConvCase>& cases = *new std::vector<ConvCase>{
       {{3, 9, 10, 32}, {3, 3, 32, 40}, {3, 9, 10, 40}, {1, 1}, {1, 1, 1, 1}},
       {{3, 12, 11, 48}, {3, 3, 48, 17}, {3, 12, 10, 17}, {1, 1}, {2, 0, 1, 0}},
-      {{3, 11, 14, 16}, {5, 5, 16, 64}, {3, 7, 10, 64}, {1, 1}, {0, 0, 0, 0}},
+      {{4, 11, 14, 16}, {5, 5, 16, 64}, {4, 7, 10, 64}, {1, 1}, {0, 0, 0, 0}},
   };
   return cases;
 }
 
-TEST(LibraryKernels, WinogradConvolutionsAreNearTheReference) {
-  const Machine machine{.avx2 = true};
+std::string KernelOf(const std::string& op, const Attrs& attrs,
+                     const std::vector<Shape>& operands) {
+  OpCall call{
+      .op = FindOpByName(op), .attrs = attrs, .operands = operands, .needed = {true}, .parts = 1};
+  call.results = *InferShapes(*call.op, operands, attrs);
+  return PlanKernel(call, Machine{.avx2 = true}).kernel->name;
+}
+
+// Those of the convolution, of its gradient of x and of that of the kernel.
+std::vector<std::string> KernelsOf(const ConvCase& c, int64_t precision) {
+  return {
+      KernelOf("conv2d", c.AttrsAt(precision), {F32(c.x), F32(c.kernel)}),
+      KernelOf("conv2d_input_grad", c.AttrsAt(precision, "x_dims", c.x), {F32(c.y), F32(c.kernel)}),
+      KernelOf("conv2d_filter_grad", c.AttrsAt(precision, "kernel_dims", c.kernel),
+               {F32(c.x), F32(c.y)})};
+}
+
+const char kWinograd[] = "winograd_avx2", kDirect[] = "direct_avx2";
+
+TEST(WinogradKernels, AreNearTheReference) {
   for (const ConvCase& c : WinogradConvolutions()) {
     for (const int64_t precision : {0, 3}) {
-      const OpCall call{.op = FindOpByName("conv2d"),
-                        .attrs = c.AttrsAt(precision),
-                        .operands = {F32(c.x), F32(c.kernel)},
-                        .results = {F32(c.y)},
-                        .needed = {true}};
-      EXPECT_EQ(PlanKernel(call, machine).kernel->name, "winograd_avx2");
+      const bool has_columns = precision == 0 || c.y[3] >= 32;
+      EXPECT_EQ(
+          KernelsOf(c, precision),
+          (std::vector<std::string>{kWinograd, kWinograd, has_columns ? kWinograd : kDirect}));
       ExpectConvNearReference(c, precision, 2);
       ExpectFilterGradNearReference(c, precision);
     }
   }
+}
+
+TEST(WinogradKernels, AreNotOfferedWhereTheDefinitionIsFaster) {
+  const std::vector<ConvCase> cases = {
+      // Few channels of x, of y, or together.
+      {{9, 8, 8, 15}, {3, 3, 15, 64}, {9, 8, 8, 64}, {1, 1}, {1, 1, 1, 1}},
+      {{9, 8, 8, 64}, {3, 3, 64, 15}, {9, 8, 8, 15}, {1, 1}, {1, 1, 1, 1}},
+      {{9, 8, 8, 31}, {3, 3, 31, 32}, {9, 8, 8, 32}, {1, 1}, {1, 1, 1, 1}},
+      // A tile for each row, half of it outside the result.
+      {{20, 1, 32, 32}, {3, 3, 32, 32}, {20, 1, 32, 32}, {1, 1}, {1, 1, 1, 1}},
+      // A large kernel.
+      {{9, 8, 8, 512}, {3, 3, 512, 516}, {9, 8, 8, 516}, {1, 1}, {1, 1, 1, 1}},
+      // Strides, dilations, taps.
+      {{9, 16, 16, 32}, {3, 3, 32, 32}, {9, 8, 8, 32}, {2, 2}, {0, 1, 0, 1}},
+      {{9, 8, 8, 32}, {3, 3, 32, 32}, {9, 8, 8, 32}, {1, 1}, {2, 2, 1, 1}, {2, 1}},
+      {{9, 8, 8, 32}, {3, 5, 32, 32}, {9, 8, 8, 32}, {1, 1}, {1, 1, 2, 2}},
+  };
+  const std::vector<std::string> direct(3, kDirect);
+  for (const ConvCase& c : cases) {
+    for (const int64_t precision : {0, 3}) EXPECT_EQ(KernelsOf(c, precision), direct);
+  }
+  // Few tiles, of an image or of all.
+  const auto with = [](int64_t images, int64_t size) {
+    return ConvCase{
+        {images, size, size, 32}, {3, 3, 32, 32}, {images, size, size, 32}, {1, 1}, {1, 1, 1, 1}};
+  };
+  EXPECT_EQ(KernelsOf(with(16, 6), 3), (std::vector<std::string>{kDirect, kDirect, kWinograd}));
+  EXPECT_EQ(KernelsOf(with(4, 8), 3), (std::vector<std::string>(3, kWinograd)));
+  EXPECT_EQ(KernelsOf(with(3, 8), 3), (std::vector<std::string>{kWinograd, kWinograd, kDirect}));
+}
+
+// Winograd's kernels store f32.
+TEST(WinogradKernels, DoNotRoundResults) {
+  const ConvCase& c = WinogradConvolutions()[0];
+  OpCall call{.op = FindOpByName("conv2d"),
+              .attrs = c.AttrsAt(3),
+              .operands = {F32(c.x), F32(c.kernel)},
+              .results = {Shape{DType::kBF16, c.y}},
+              .needed = {true}};
+  EXPECT_EQ(PlanKernel(call, Machine{.avx2 = true}).kernel->name, kDirect);
 }
 
 TEST(LibraryKernels, ConvolutionsAreNearTheReference) {

@@ -45,8 +45,8 @@ WinogradConvolution::WinogradConvolution(const ConvolutionDef& def, const Convol
       counts_(height_, width_),
       panel_columns_(gemm::PanelColumns(out_, tiles)),
       panels_(DivideUp(out_, panel_columns_)),
-      operand_(OperandDims(image, def.dims.n, in_), def.operand, tiles),
-      block_rows_(TileRowsOfBlock(counts_, PointsOf(taps_), in_ + out_, tiles)) {
+      block_rows_(TileRowsOfBlock(counts_, PointsOf(taps_), in_ + out_)),
+      operand_(OperandDims(image, def.dims.n, in_), def.operand, block_rows_, tiles) {
   TPURUN_DCHECK(HasWinograd(def.dims) && def.result == gemm::Storage::kF32);
 }
 
@@ -67,28 +67,34 @@ int64_t WinogradConvolution::SpareFloats() const {
   return kTilePixels * counts_.columns * kTilePixels * out_;
 }
 
-WinogradConvolution::Scratch WinogradConvolution::TakeScratch(void* memory) const {
+// Those of Scratch, in its order.
+std::array<int64_t, 6> WinogradConvolution::ArrayFloats() const {
   const int64_t tiles = block_rows_ * counts_.columns;
+  return {KernelFloats(),
+          LineFloats(),
+          ConvertedFloats(),
+          Planes() * PlaneFloats(tiles, in_),
+          Planes() * PlaneFloats(tiles, out_),
+          SpareFloats()};
+}
+
+WinogradConvolution::Scratch WinogradConvolution::TakeScratch(void* memory) const {
   gemm::ScratchFloats floats(memory);
+  const auto [kernel, line, converted, x, y, spare] = ArrayFloats();
   Scratch scratch{};
-  scratch.kernel = floats.Take(KernelFloats());
-  scratch.line = floats.Take(LineFloats());
-  scratch.converted = floats.Take(ConvertedFloats());
-  scratch.x = floats.Take(Planes() * PlaneFloats(tiles, in_));
-  scratch.y = floats.Take(Planes() * PlaneFloats(tiles, out_));
-  scratch.spare = floats.Take(SpareFloats());
+  scratch.kernel = floats.Take(kernel);
+  scratch.line = floats.Take(line);
+  scratch.converted = floats.Take(converted);
+  scratch.x = floats.Take(x);
+  scratch.y = floats.Take(y);
+  scratch.spare = floats.Take(spare);
   scratch.operand = floats.rest();
   return scratch;
 }
 
 int64_t WinogradConvolution::ScratchBytes() const {
-  const int64_t tiles = block_rows_ * counts_.columns;
   int64_t floats = 0;
-  for (const int64_t of_array :
-       {KernelFloats(), LineFloats(), ConvertedFloats(), Planes() * PlaneFloats(tiles, in_),
-        Planes() * PlaneFloats(tiles, out_), SpareFloats()}) {
-    floats += gemm::AlignedFloats(of_array);
-  }
+  for (const int64_t of_array : ArrayFloats()) floats += gemm::AlignedFloats(of_array);
   return floats * kFloat + operand_.ScratchBytes();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/clones.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/kernels/conv/winograd_convolution.h"
 #include "runtime/kernels/gemm/gemm.h"
@@ -22,14 +23,22 @@ ConvDims DimsOfDy(const ConvDims& d) {
   return dims;
 }
 
+TPURUN_CLONES void AddRows(const float* from, int64_t from_row, int64_t rows, int64_t columns,
+                           float* to, int64_t to_row) {
+  for (; rows > 0; --rows, from += from_row, to += to_row) {
+    for (int64_t c = 0; c < columns; ++c) to[c] += from[c];
+  }
+}
+
 }  // namespace
 
 struct WinogradFilterGrad::Scratch {
-  float* x;       // planes of (tiles, C)
-  float* dy;      // planes of (tiles, columns f of the call)
-  float* sums;    // planes of (C, columns f of the call)
-  void* x_rows;   // WinogradTiles
-  void* dy_rows;  // WinogradTiles
+  float* x;         // planes of (tiles, C)
+  float* dy;        // planes of (tiles, columns f of the call)
+  float* sums;      // planes of (C, columns f of the call)
+  float* of_block;  // those of a tile of a product, of one block
+  void* x_rows;     // WinogradTiles
+  void* dy_rows;    // WinogradTiles
 };
 
 WinogradFilterGrad::WinogradFilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy,
@@ -37,34 +46,38 @@ WinogradFilterGrad::WinogradFilterGrad(const ConvDims& dims, const Numbers& x, c
     : d_(dims),
       tiles_(tiles),
       counts_(dims.oh, dims.ow),
-      x_(dims, x, tiles),
-      dy_(DimsOfDy(dims), dy, tiles),
-      block_rows_(TileRowsOfBlock(counts_, PointsOf(dims.kh), dims.c + dims.f, tiles)) {
+      block_rows_(TileRowsOfBlock(counts_, PointsOf(dims.kh), dims.c + dims.f)),
+      x_(dims, x, block_rows_, tiles),
+      dy_(DimsOfDy(dims), dy, block_rows_, tiles) {
   TPURUN_DCHECK(HasWinograd(dims));
 }
 
-WinogradFilterGrad::Scratch WinogradFilterGrad::TakeScratch(void* memory) const {
+// Those of Scratch, in its order.
+std::array<int64_t, 5> WinogradFilterGrad::ArrayFloats() const {
   const int64_t tiles = block_rows_ * counts_.columns;
+  return {Planes() * PlaneFloats(tiles, d_.c),
+          // The last vector of a row is read as a whole.
+          Planes() * PlaneFloats(tiles, d_.f) + tiles_.lanes, Planes() * PlaneFloats(d_.c, d_.f),
+          int64_t{gemm::kMostRows} * gemm::kMostVectors * tiles_.lanes, x_.ScratchBytes() / kFloat};
+}
+
+WinogradFilterGrad::Scratch WinogradFilterGrad::TakeScratch(void* memory) const {
   gemm::ScratchFloats floats(memory);
+  const auto [x, dy, sums, of_block, x_rows] = ArrayFloats();
   Scratch scratch{};
-  scratch.x = floats.Take(Planes() * PlaneFloats(tiles, d_.c));
-  // The last vector of a row is read as a whole.
-  scratch.dy = floats.Take(Planes() * PlaneFloats(tiles, d_.f) + tiles_.lanes);
-  scratch.sums = floats.Take(Planes() * PlaneFloats(d_.c, d_.f));
-  scratch.x_rows = floats.Take(x_.ScratchBytes() / kFloat);
+  scratch.x = floats.Take(x);
+  scratch.dy = floats.Take(dy);
+  scratch.sums = floats.Take(sums);
+  scratch.of_block = floats.Take(of_block);
+  scratch.x_rows = floats.Take(x_rows);
   scratch.dy_rows = floats.rest();
   return scratch;
 }
 
 int64_t WinogradFilterGrad::ScratchBytes() const {
-  const int64_t tiles = block_rows_ * counts_.columns;
   int64_t floats = 0;
-  for (const int64_t of_array :
-       {Planes() * PlaneFloats(tiles, d_.c), Planes() * PlaneFloats(tiles, d_.f) + tiles_.lanes,
-        Planes() * PlaneFloats(d_.c, d_.f)}) {
-    floats += gemm::AlignedFloats(of_array);
-  }
-  return floats * kFloat + x_.ScratchBytes() + dy_.ScratchBytes();
+  for (const int64_t of_array : ArrayFloats()) floats += gemm::AlignedFloats(of_array);
+  return floats * kFloat + dy_.ScratchBytes();
 }
 
 int64_t WinogradFilterGrad::CopiedBytes(int64_t, int64_t f) const {
@@ -106,6 +119,7 @@ void WinogradFilterGrad::Run(const FilterGradArgs& args) const {
   TransformSums(args, scratch);
 }
 
+// A sum of blocks has smaller errors than a chain over the tiles of all images.
 void WinogradFilterGrad::Multiply(int64_t f, int64_t tiles, const Scratch& scratch) const {
   const int64_t of_block = block_rows_ * counts_.columns;
   const int64_t panel_columns = gemm::PanelColumns(f, tiles_);
@@ -119,14 +133,15 @@ void WinogradFilterGrad::Multiply(int64_t f, int64_t tiles, const Scratch& scrat
                           .y = dy + column,
                           .y_depth = f,
                           .depth = tiles,
-                          .z_row = f,
-                          .accumulates = true,
+                          .z = scratch.of_block,
+                          .z_row = panel_columns,
                           .last_lanes = vectors.last_lanes};
       const gemm::RowTiles rows(d_.c, tiles_.most_rows[vectors.count]);
       for (int64_t t = 0; t < rows.count; ++t) {
         tile.x = x + rows.Begin(t);
-        tile.z = sums + rows.Begin(t) * f + column;
         tiles_.interleaved[vectors.count][rows.Rows(t)](tile);
+        AddRows(scratch.of_block, panel_columns, rows.Rows(t), std::min(panel_columns, f - column),
+                sums + rows.Begin(t) * f + column, f);
       }
     }
   }

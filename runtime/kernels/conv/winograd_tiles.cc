@@ -1,7 +1,6 @@
 #include "runtime/kernels/conv/winograd_tiles.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstring>
 
 #include "runtime/base/dcheck.h"
@@ -11,33 +10,38 @@ namespace {
 
 using gemm::kFloat;
 
-// Numbers of a copy of rows: 64 KB, if two rows of y need no more.
-constexpr int64_t kCopiedNumbers = 16384;
-
 // The pixels of a row of an operand that the tiles read.
 int64_t PixelsOfTiles(const ConvDims& d, const TileCounts& counts) {
   return counts.columns * kTilePixels + d.kw - 1;
 }
 
-}  // namespace
-
-int64_t TileRowsOfBlock(const TileCounts& counts, int64_t points, int64_t channels,
-                        const gemm::Tiles& tiles) {
-  // The planes of a block take so many floats, 512 KB or with AVX-512 1 MB. A product has enough
-  // rows to be worth reading the other operand, though.
-  constexpr int64_t kFloatsOfLane = 16384, kLeastTiles = 96;
-  const int64_t most = int64_t{tiles.lanes} * kFloatsOfLane / (points * points * channels);
-  return std::max<int64_t>(std::max(most, kLeastTiles) / counts.columns, 1);
+// Numbers of a copy of rows of the operand: 64 KB, but those of one row of tiles at least, and of
+// all rows of a block at most.
+int64_t CopiedNumbers(const ConvDims& d, const TileCounts& counts, int64_t block_rows) {
+  constexpr int64_t kMost = 16384;
+  const int64_t row = PixelsOfTiles(d, counts) * d.c;
+  return std::clamp(kMost, (d.kh + kTilePixels - 1) * row,
+                    (d.kh + block_rows * kTilePixels - 1) * row);
 }
 
-WinogradTiles::WinogradTiles(const ConvDims& dims, const Numbers& numbers, const gemm::Tiles& tiles)
+}  // namespace
+
+int64_t TileRowsOfBlock(const TileCounts& counts, int64_t points, int64_t channels) {
+  // The planes of a block take 512 KB, a part of an L2 cache of 1 MB. A product has kLeastTiles
+  // rows nevertheless, so that reading the other operand, which may be in the L3 cache, takes less
+  // time than multiplying.
+  constexpr int64_t kFloats = 131072, kLeastTiles = 96;
+  const int64_t most = std::max(kFloats / (points * points * channels), kLeastTiles);
+  return std::max<int64_t>(most / counts.columns, 1);
+}
+
+WinogradTiles::WinogradTiles(const ConvDims& dims, const Numbers& numbers, int64_t block_rows,
+                             const gemm::Tiles& tiles)
     : d_(dims),
       tiles_(tiles),
       counts_(dims.oh, dims.ow),
       rows_(dims, numbers, PaddedRows::Pairs::kChannels, PixelsOfTiles(dims, counts_),
-            std::max(kCopiedNumbers,
-                     (dims.kh + kTilePixels - 1) * PixelsOfTiles(dims, counts_) * dims.c),
-            tiles) {
+            CopiedNumbers(dims, counts_, block_rows), tiles) {
   TPURUN_DCHECK(tiles.numbers == 1 && dims.sh == 1 && dims.sw == 1 && dims.dh == 1);
 }
 

@@ -29,16 +29,18 @@ struct TileCounts {
   int64_t image() const { return rows * columns; }
 };
 
-// How many rows of tiles are transformed at a time for products with so many channels of x and y.
-int64_t TileRowsOfBlock(const TileCounts& counts, int64_t points, int64_t channels,
-                        const gemm::Tiles& tiles);
+// How many rows of tiles are transformed at a time for products with so many channels of x and y
+// together. The same for all instruction sets.
+int64_t TileRowsOfBlock(const TileCounts& counts, int64_t points, int64_t channels);
 
 // An operand whose tiles have taps + 1 pixels along an axis: x, or dy as an operand of one tap.
 class WinogradTiles {
  public:
   // `dims`: of the convolution that reads the operand, with strides and dilations of 1; its kernel
-  // has as many taps as tiles need. One number is an element of `tiles`.
-  WinogradTiles(const ConvDims& dims, const Numbers& numbers, const gemm::Tiles& tiles);
+  // has as many taps as tiles need. At most `block_rows` rows of tiles are transformed in a call.
+  // One number is an element of `tiles`.
+  WinogradTiles(const ConvDims& dims, const Numbers& numbers, int64_t block_rows,
+                const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
   int64_t CopiedBytes(int64_t images) const { return rows_.CopiedBytes(images); }

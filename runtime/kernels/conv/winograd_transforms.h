@@ -8,9 +8,8 @@
 // x and of the transformed kernel have points x points, points = taps + 1. So 16 numbers are
 // multiplied where a convolution by its definition multiplies 36, or 36 instead of 100.
 //
-// The points of interpolation are 0, 1, -1 and infinity; for 5 x 5 taps 1/2 and -2 besides. Sums of
-// 3 x 3 taps are as near the exact ones as a chain of products is. Those of 5 x 5 taps are 1.4 to 2
-// times as far from them, with +-2 or +-1/2 instead 2 to 4 times (random numbers, 32 channels).
+// The points of interpolation are 0, 1, -1 and infinity; for 5 x 5 taps 1/2 and -2 besides, which
+// give smaller errors than +-2 or +-1/2.
 #ifndef TPURUN_RUNTIME_KERNELS_CONV_WINOGRAD_TRANSFORMS_H_
 #define TPURUN_RUNTIME_KERNELS_CONV_WINOGRAD_TRANSFORMS_H_
 
