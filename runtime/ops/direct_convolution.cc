@@ -114,10 +114,11 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
 // channels that products take longer than transforms of tiles, and enough tiles that they take
 // longer than the transform of the kernel; few pixels of the tiles lie outside the result; the
 // transformed kernel is not large. (One thread, percent of the definition's time with AVX2, with
-// AVX-512: 64 images of 16 x 16 x 32, 3 x 3 and 32 results 66 and 76; of 14 x 14 x 32, 5 x 5 and 64
-// results 43 and 67; of 32 x 32 x 16, 3 x 3 and 16 results 84 and 138. 1 of 4 x 4 x 512, 3 x 3 and
-// 512 results 183 and 150, of 8 x 8 91 and 95; gradient of the kernel for 1 of 8 x 8 85 and 147,
-// for 4 52 and 78.) For y and dx it does not depend on the number of images, nor do their bits.
+// AVX-512: 64 images of 16 x 16 x 32, 3 x 3 and 32 results 64 and 62; of 14 x 14 x 32, 5 x 5 and 64
+// results 43 and 67; of 32 x 32 x 16, 3 x 3 and 16 results 81 and 98, but in a training of
+// resnet_cifar 100 and 130. 1 of 4 x 4 x 512, 3 x 3 and 512 results 183 and 150, of 8 x 8 91 and
+// 95; gradient of the kernel for 1 of 8 x 8 85 and 147, for 4 52 and 78.) For y and dx it does not
+// depend on the number of images, nor do their bits.
 bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
   constexpr int64_t kLeast = 16, kLeastTogether = 64;     // channels of x, and of y
   constexpr int64_t kLeastTiles = 16, kLeastOfGrad = 64;  // of an image; of all images
