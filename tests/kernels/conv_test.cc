@@ -368,8 +368,8 @@ TEST(FilterGrad, EveryElementIsOneSum) {
 }
 
 // Tiles that go beyond the last row or column, parts of panels and several, several blocks, of
-// several images and of a part of one, pads that differ, single channels and pixels, no image; rows
-// of which a copy holds one tile's (winograd_tiles.cc), blocks of one row of tiles.
+// several images and of a part of one, pads that differ, single channels and pixels, no image; long
+// rows, of which copies and blocks hold one row of tiles (winograd_tiles.cc).
 std::vector<ConvDims> WinogradCases() {
   ConvDims uneven = Dims(2, 7, 8, 3, 3, 3, 5, 1, 2);
   uneven.bottom = uneven.left = 0;
@@ -378,7 +378,8 @@ std::vector<ConvDims> WinogradCases() {
           Dims(2, 14, 14, 9, 5, 5, 19, 1, 2), Dims(3, 9, 7, 32, 5, 5, 8, 1, 0),
           Dims(9, 8, 8, 7, 3, 3, 24, 1, 1),   Dims(2, 40, 51, 4, 3, 3, 10, 1, 1),
           Dims(1, 3, 3, 1, 3, 3, 1, 1, 0),    Dims(2, 5, 5, 17, 5, 5, 33, 1, 4),
-          Dims(0, 4, 4, 2, 3, 3, 4, 1, 1),    uneven};
+          Dims(0, 4, 4, 2, 3, 3, 4, 1, 1),    Dims(2, 1, 1, 3, 3, 3, 4, 1, 1),
+          Dims(1, 6, 120, 64, 3, 3, 5, 1, 1), uneven};
 }
 
 std::vector<Level> LevelsOfSingleNumbers() {
