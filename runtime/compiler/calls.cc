@@ -12,9 +12,6 @@ namespace {
 constexpr int64_t kPartElements = 4096;
 // Output channels of a part: libraries compute blocks of 16 channels, the lanes of a register.
 constexpr int64_t kPartColumns = 16;
-// Rows of a part of a product that sums over all examples. The part reads both operands as a whole,
-// and so uses each number that it reads for 32 rows or more.
-constexpr int64_t kPartMatrixRows = 32;
 // The number of rows of a call for which a rendezvous is worth its cost: the rows of an AMX tile.
 constexpr int64_t kRowsOfSpanningCalls = 16;
 // The least number of calls left for workers to share if calls span several replicas.
@@ -88,9 +85,9 @@ Partition PartitionOfShared(const Graph& graph, const Node& node, int64_t exampl
   const OpFlags flags = OpFlagsOf(call);
   const WorkUnit unit = flags.unit;
   const bool by_columns = unit == WorkUnit::kColumns;
-  if (by_columns || unit == WorkUnit::kMatrixRows) {
-    const int64_t units = Units(call), of_part = by_columns ? kPartColumns : kPartMatrixRows;
-    const int64_t parts = std::clamp<int64_t>(units / of_part, 1, kParts);
+  if (by_columns) {
+    const int64_t units = Units(call);
+    const int64_t parts = std::clamp<int64_t>(units / kPartColumns, 1, kParts);
     return {false, static_cast<int>(parts), units, by_columns};
   }
   if (unit == WorkUnit::kWhole || result.rank() == 0) return {};

@@ -21,6 +21,7 @@
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
+#include "runtime/compiler/split_k.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/program/program_text.h"
 #include "runtime/program/verify_program.h"
@@ -131,7 +132,7 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
 }  // namespace
 
 std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
-  TPURUN_DCHECK(ops.fused != nullptr && ops.pack != nullptr);
+  TPURUN_DCHECK(ops.fused != nullptr && ops.pack != nullptr && ops.reshape != nullptr);
   const auto on_machine = [machine](auto pass) {
     return [=](const Graph& graph) { return pass(graph, machine); };
   };
@@ -143,6 +144,7 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       // removes the nodes that the three passes above left without readers
       {"dead_code", RemoveDeadCode},
       {"hoist_column_sums", HoistColumnSums},
+      {"split_k", [=](const Graph& graph) { return SplitK(graph, *ops.reshape); }},
       {"per_core", MarkPerCoreVariables},  // before any kernel is asked for a plan (calls.h)
       {"fuse_allreduce_matmul", FuseAllReduceMatmul},
       {"epilogue", MakeBiasEpilogues},

@@ -179,10 +179,6 @@ int64_t Units(const OpCall& call) {
       return call.results[0].rank() == 0 ? 1 : call.results[0].dims[0];
     case WorkUnit::kColumns:
       return call.results[0].dims.back();
-    case WorkUnit::kMatrixRows: {
-      const Shape& result = call.results[0];
-      return result.num_elements() / std::max<int64_t>(result.dims.back(), 1);
-    }
     case WorkUnit::kWhole:
       return 1;
   }

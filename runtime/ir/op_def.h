@@ -44,11 +44,10 @@ struct Value {
 // units and computes exactly that share of its results. It computes each element completely, so the
 // partition never changes bits.
 enum class WorkUnit : uint8_t {
-  kWhole,       // not partitioned: begin 0, end 1
-  kElements,    // elements of the results (all results have the same number of elements)
-  kRows,        // entries of the leading dimension of result 0
-  kColumns,     // entries of the last dimension of result 0
-  kMatrixRows,  // entries of all dimensions but the last one of result 0: its rows as a matrix
+  kWhole,     // not partitioned: begin 0, end 1
+  kElements,  // elements of the results (all results have the same number of elements)
+  kRows,      // entries of the leading dimension of result 0
+  kColumns,   // entries of the last dimension of result 0
 };
 
 // How an op combines the values of all processes of a run.
@@ -237,6 +236,10 @@ struct OpRules {
   bool (*keeps_column_sums)(const OpCall& call) = nullptr;
   // hoist_column_sums: a result with the column sums of result 0 and fewer rows; -1: none.
   int summed_result = -1;
+  // split_k: of an op with batch_dims whose result is a sum over the leading dimension of its
+  // operands. True if as many results as `groups`, each of an equal share of that dimension, and
+  // their sum are computed sooner than the one result. Null: they are not.
+  bool (*splits_k)(const OpCall& call, int64_t groups) = nullptr;
   // The schedule: of variables only, it is loop-carried, recomputed after their update.
   bool loop_carried = false;
 };

@@ -13,6 +13,8 @@ struct PassOps {
   const OpDef* fused = nullptr;
   // PackAttrs: x (plain layout) -> x in the layout that a kernel prefers.
   const OpDef* pack = nullptr;
+  // {dims}: x -> its elements in the same order with these dimensions.
+  const OpDef* reshape = nullptr;
 };
 
 // The attributes {dtype, layout, bytes} of the op that converts a value to the shape `packed`.

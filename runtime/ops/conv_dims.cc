@@ -31,16 +31,11 @@ ConvDims ConvDimsOf(const std::vector<int64_t>& x, const std::vector<int64_t>& k
 }
 
 FilterGradShare ShareOfFilterGrad(const ConvDims& d, WorkUnit unit, int64_t begin, int64_t end) {
-  const int64_t rows_of_kh = d.kw * d.group_c();
-  FilterGradShare share = {.row_end = d.kh * rows_of_kh, .f_end = d.f};
+  FilterGradShare share = {.kh_end = d.kh, .f_end = d.f};
   switch (unit) {
     case WorkUnit::kRows:
-      share.row_begin = begin * rows_of_kh;
-      share.row_end = end * rows_of_kh;
-      break;
-    case WorkUnit::kMatrixRows:
-      share.row_begin = begin;
-      share.row_end = end;
+      share.kh_begin = begin;
+      share.kh_end = end;
       break;
     case WorkUnit::kColumns:
       share.f_begin = begin;

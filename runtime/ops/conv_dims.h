@@ -20,10 +20,10 @@ std::vector<int64_t> DilationsOf(const Attrs& attrs);
 ConvDims ConvDimsOf(const std::vector<int64_t>& x, const std::vector<int64_t>& kernel,
                     const std::vector<int64_t>& y, const Attrs& attrs);
 
-// The rows of the gradient of a kernel, as a matrix (KH KW C/groups, F), and the columns that a
-// call for the units [begin, end) computes.
+// The rows kh and the columns f of the gradient of a kernel that a call for the units [begin, end)
+// computes.
 struct FilterGradShare {
-  int64_t row_begin = 0, row_end = 0;
+  int64_t kh_begin = 0, kh_end = 0;
   int64_t f_begin = 0, f_end = 0;
 };
 FilterGradShare ShareOfFilterGrad(const ConvDims& d, WorkUnit unit, int64_t begin, int64_t end);

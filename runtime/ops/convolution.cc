@@ -20,6 +20,7 @@
 #include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/conv_dims.h"
 #include "runtime/ops/direct_convolution.h"
+#include "runtime/ops/entries.h"
 #include "runtime/ops/export_convolution.h"
 #include "runtime/ops/onednn/convolutions.h"
 #include "runtime/ops/onednn/onednn.h"
@@ -36,7 +37,13 @@ ConvDims ForwardDims(const OpCall& call) {
 ConvDims InputGradDims(const OpCall& call) {
   return ConvDimsOf(call.results[0].dims, call.operands[1].dims, call.operands[0].dims, call.attrs);
 }
+// With batch_dims those of all entries together.
 ConvDims FilterGradDims(const OpCall& call) {
+  if (call.attrs.Int(kBatchDims) > 0) {
+    ConvDims dims = FilterGradDims(EntryOf(call, 1));
+    dims.n *= call.operands[0].dims[0];
+    return dims;
+  }
   return ConvDimsOf(call.operands[0].dims, call.results[0].dims, call.operands[1].dims, call.attrs);
 }
 
@@ -158,16 +165,18 @@ TpuWork ConvolutionOnTpu(const OpCall& call, const ConvDims& d, ConvKind kind) {
   return work;
 }
 
+// Multiply-adds for which the copies that each part makes are worth it.
+constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
+
 // A large filter gradient is partitioned by output channels, but not across groups. Each part then
 // copies x and its columns of dy. Copying must cost little compared with the products: a part of 16
-// channels uses each number of x for kPlaces places of the kernel, or each of dy in kProducts. Own
-// kernels in f32 divide the rows of the gradient of few channels instead, where each part copies x
-// and dy. The smaller ones are partitioned by rows of the kernel. The library computes parts of
-// channels alone.
+// channels uses each number of x for kPlaces places of the kernel, or each of dy in kProducts. The
+// smaller ones, and those of few channels in f32, are partitioned by rows of the kernel. The
+// library computes parts of channels alone. (In f32 with one replica, split_k has divided the
+// images of most of them.)
 WorkUnit FilterGradUnit(const OpCall& call) {
   constexpr int64_t kProducts = 256, kPlaces = 9;
   constexpr int64_t kFewChannels = 32;  // less than two parts of channels
-  constexpr double kWorthParts = 32 * kLibraryMultiplyAdds;
   const ConvDims d = FilterGradDims(call);
   const double multiply_adds = d.MultiplyAdds(static_cast<double>(d.n));
   if (multiply_adds < kLibraryMultiplyAdds) return WorkUnit::kRows;
@@ -177,7 +186,7 @@ WorkUnit FilterGradUnit(const OpCall& call) {
   const bool may_cut = d.groups == 1 && (has_places || d.kh * d.kw * d.c >= kProducts);
   if (!may_cut || multiply_adds < kWorthParts)
     return is_direct ? WorkUnit::kRows : WorkUnit::kWhole;
-  return has_places && d.f < kFewChannels ? WorkUnit::kMatrixRows : WorkUnit::kColumns;
+  return has_places && d.f < kFewChannels ? WorkUnit::kRows : WorkUnit::kColumns;
 }
 
 // Calls f(x offset, y offset, kernel offset) for each pixel of x and each pixel of y of image n
@@ -395,76 +404,143 @@ std::vector<KernelDef> WritingF32(std::vector<KernelDef> kernels) {
   return kernels;
 }
 
+std::vector<AttrDef> FilterGradAttrs() {
+  std::vector<AttrDef> attrs = ConvAttrsAnd("kernel_dims");
+  attrs.push_back({kBatchDims, int64_t{0}});
+  return attrs;
+}
+
+absl::StatusOr<std::vector<Shape>> FilterGradShape(std::span<const Shape> operands,
+                                                   const Attrs& attrs) {
+  RETURN_IF_ERROR(WantFloats("conv2d_filter_grad", operands));
+  const int64_t batch_dims = attrs.Int(kBatchDims);
+  std::vector<int64_t> x = operands[0].dims, batch;
+  if (batch_dims < 0 || batch_dims > 1 || std::ssize(x) < batch_dims) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("conv2d_filter_grad: want batch_dims 0 or 1 and x of as many dimensions, got ",
+                     batch_dims, " and ", operands[0].ToString()));
+  }
+  batch.assign(x.begin(), x.begin() + batch_dims);
+  x.erase(x.begin(), x.begin() + batch_dims);
+  std::vector<int64_t> kernel = attrs.Ints("kernel_dims");
+  ASSIGN_OR_RETURN(Shape y, OutputShape(x, kernel, attrs));
+  y.dims.insert(y.dims.begin(), batch.begin(), batch.end());
+  if (y.dims != operands[1].dims) {
+    return absl::InvalidArgumentError(absl::StrCat("conv2d_filter_grad: want dy ", y.ToString(),
+                                                   ", got ", operands[1].ToString()));
+  }
+  kernel.insert(kernel.begin(), batch.begin(), batch.end());
+  return std::vector<Shape>{Shape{DType::kF32, kernel}};
+}
+
+std::unique_ptr<Kernel> FilterGradReference(const OpCall& call) {
+  if (call.attrs.Int(kBatchDims) > 0) {
+    const OpCall one = EntryOf(call, 1);
+    return ForEachEntry(one, call, FilterGradReference(one));
+  }
+  const ConvDims d = FilterGradDims(call);
+  const WorkUnit unit = OpFlagsOf(call).unit;
+  const Precision precision = PrecisionOf(call.attrs);
+  return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
+    const float* x = static_cast<const float*>(args.operands[0]);
+    const float* dy = static_cast<const float*>(args.operands[1]);
+    float* dk = static_cast<float*>(args.results[0]);
+    const FilterGradShare share = ShareOfFilterGrad(d, unit, args.begin, args.end);
+    if (d.f == 0) return;
+    const int64_t f_begin = share.f_begin;
+    const int64_t f_end = std::min(share.f_end - f_begin, d.group_f()) + f_begin;
+    const int64_t rows_of_kh = d.kw * d.group_c();
+    const int64_t row_begin = share.kh_begin * rows_of_kh, row_end = share.kh_end * rows_of_kh;
+    for (int64_t row = row_begin; row < row_end; ++row)
+      std::fill(dk + row * d.f + f_begin, dk + row * d.f + share.f_end, 0.0f);
+    for (int64_t n = 0; n < d.n; ++n) {
+      for (const PartProduct product : products) {
+        const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
+          for (int64_t c = 0; c < d.group_c(); ++c) {
+            const int64_t row = at_kernel / d.f + c;
+            if (row < row_begin || row >= row_end) continue;
+            const float v = PartOf(x[at_x + c], precision, product.x);
+            for (int64_t f = f_begin; f < f_end; ++f) {
+              float& sum = dk[at_kernel + c * d.f + f];
+              sum = FusedMultiplyAdd(v, PartOf(dy[at_y + f], precision, product.y), sum);
+            }
+          }
+        };
+        ForEachTap(d, n, add_tap);
+      }
+    }
+  });
+}
+
+// Kernels that compute the entries of batch_dims one by one, too.
+std::vector<KernelDef> OfEntries(std::vector<KernelDef> kernels) {
+  for (KernelDef& kernel : kernels) {
+    kernel.offer = [offer = std::move(kernel.offer)](
+                       const OpCall& call, const Machine& machine) -> std::optional<KernelOffer> {
+      if (call.attrs.Int(kBatchDims) == 0) return offer(call, machine);
+      std::optional<KernelOffer> of_one = offer(EntryOf(call, 1), machine);
+      if (!of_one) return of_one;
+      of_one->best_operands.clear();
+      of_one->copied_bytes *= call.results[0].dims[0];
+      return of_one;
+    };
+    kernel.make = [make = std::move(kernel.make)](const OpCall& call, const KernelOffer& offer) {
+      if (call.attrs.Int(kBatchDims) == 0) return make(call, offer);
+      const OpCall one = EntryOf(call, 1);
+      return ForEachEntry(one, call, make(one, offer));
+    };
+  }
+  return kernels;
+}
+
+// Own kernels in f32 that copy x and dy in each part of their elements. The gradients of the
+// groups are small beside x and dy. (GFLOP/s of a thread with AVX2, AVX-512; 128 images in parts
+// of the gradient and 16 images: 32 x 32 x 16, 3 x 3 and 16 results 45 and 75, 67 and 95;
+// 8 x 8 x 64 and 64 results 85 and 107, 143 and 225; 14 x 14 x 32, 5 x 5 and 64 results 80 and 110,
+// 155 and 230.)
+bool SplitsFilterGrad(const OpCall& call, int64_t groups) {
+  const ConvDims d = FilterGradDims(call);
+  const int64_t read = call.operands[0].num_elements() + call.operands[1].num_elements();
+  return PrecisionOf(call.attrs) == Precision::kF32 &&
+         HasDirectKernel(ConvKind::kFilterGrad, d, call) &&
+         d.MultiplyAdds(static_cast<double>(d.n)) >= kWorthParts &&
+         groups * call.results[0].num_elements() <= read / 2;
+}
+
 const OpDef& Conv2dFilterGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "conv2d_filter_grad",
       .doc =
           "x (N, H, W, C), dy (N, OH, OW, F) -> the kernel's gradient of `kernel_dims` (KH, KW, "
-          "C/groups, F), summed image after image.",
+          "C/groups, F), summed image after image. With batch_dims=1 x, dy and the result have a "
+          "first dimension, and each of its entries has a gradient of its own.",
       .min_operands = 2,
       .max_operands = 2,
-      .attrs = ConvAttrsAnd("kernel_dims"),
+      .attrs = FilterGradAttrs(),
       .refine_flags =
           [](const OpCall& call, OpFlags& flags) {
             RoundsBothAtDefault(call, flags);
-            flags.unit = FilterGradUnit(call);
+            const bool of_entries = call.attrs.Int(kBatchDims) > 0;
+            flags.unit = of_entries ? WorkUnit::kRows : FilterGradUnit(call);
+            if (of_entries) flags.row_operands = kAllOperands;
           },
-      .infer_shape = [](std::span<const Shape> operands,
-                        const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
-        RETURN_IF_ERROR(WantFloats("conv2d_filter_grad", operands));
-        ASSIGN_OR_RETURN(const Shape y,
-                         OutputShape(operands[0].dims, attrs.Ints("kernel_dims"), attrs));
-        if (y.dims != operands[1].dims) {
-          return absl::InvalidArgumentError(absl::StrCat(
-              "conv2d_filter_grad: want dy ", y.ToString(), ", got ", operands[1].ToString()));
-        }
-        return std::vector<Shape>{Shape{DType::kF32, attrs.Ints("kernel_dims")}};
-      },
+      .infer_shape = FilterGradShape,
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dk) {
             const Value x = node.inputs[0], dy = node.inputs[1];
+            // Passes give it batch_dims, when all gradients are there.
+            if (node.attrs.Int(kBatchDims) > 0) return std::vector<Value>(2);
             return std::vector<Value>{InputGrad(b, dy, dk[0], x, node.attrs),
                                       Forward(b, x, dk[0], node.attrs)};
           },
-      .reference =
-          [](const OpCall& call) {
-            const ConvDims d = FilterGradDims(call);
-            const WorkUnit unit = OpFlagsOf(call).unit;
-            const Precision precision = PrecisionOf(call.attrs);
-            return KernelOf([=, products = PartProducts(precision)](const KernelArgs& args) {
-              const float* x = static_cast<const float*>(args.operands[0]);
-              const float* dy = static_cast<const float*>(args.operands[1]);
-              float* dk = static_cast<float*>(args.results[0]);
-              const FilterGradShare share = ShareOfFilterGrad(d, unit, args.begin, args.end);
-              if (d.f == 0) return;
-              const int64_t f_begin = share.f_begin;
-              const int64_t f_end = std::min(share.f_end - f_begin, d.group_f()) + f_begin;
-              for (int64_t row = share.row_begin; row < share.row_end; ++row)
-                std::fill(dk + row * d.f + f_begin, dk + row * d.f + share.f_end, 0.0f);
-              for (int64_t n = 0; n < d.n; ++n) {
-                for (const PartProduct product : products) {
-                  const auto add_tap = [&](int64_t at_x, int64_t at_y, int64_t at_kernel) {
-                    for (int64_t c = 0; c < d.group_c(); ++c) {
-                      const int64_t row = at_kernel / d.f + c;
-                      if (row < share.row_begin || row >= share.row_end) continue;
-                      const float v = PartOf(x[at_x + c], precision, product.x);
-                      for (int64_t f = f_begin; f < f_end; ++f) {
-                        float& sum = dk[at_kernel + c * d.f + f];
-                        sum = FusedMultiplyAdd(v, PartOf(dy[at_y + f], precision, product.y), sum);
-                      }
-                    }
-                  };
-                  ForEachTap(d, n, add_tap);
-                }
-              }
-            });
-          },
-      .kernels = WritingF32(ConvKernels(ConvKind::kFilterGrad, FilterGradDims)),
+      .reference = FilterGradReference,
+      .kernels = OfEntries(WritingF32(ConvKernels(ConvKind::kFilterGrad, FilterGradDims))),
       .cost = [](const OpCall& call, Cost& cost) { SetProducts(FilterGradDims(call), call, cost); },
       .tpu =
           [](const OpCall& call) {
             return ConvolutionOnTpu(call, FilterGradDims(call), ConvKind::kFilterGrad);
-          }};
+          },
+      .rules = {.splits_k = SplitsFilterGrad}};
   return op;
 }
 

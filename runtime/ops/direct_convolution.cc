@@ -81,8 +81,7 @@ void OfferFilterGrad(const ConvDims& d, const OpCall& call, const Product& produ
   for (int part = 0; part < call.parts; ++part) {
     const FilterGradShare share =
         ShareOfFilterGrad(d, unit, BeginOfPart(call, part), BeginOfPart(call, part + 1));
-    offer.copied_bytes +=
-        product.CopiedBytes(share.row_end - share.row_begin, share.f_end - share.f_begin);
+    offer.copied_bytes += product.CopiedBytes(share.f_end - share.f_begin);
   }
 }
 
@@ -117,17 +116,19 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
 // AVX-512: 64 images of 16 x 16 x 32, 3 x 3 and 32 results 64 and 62; of 14 x 14 x 32, 5 x 5 and 64
 // results 43 and 67; of 32 x 32 x 16, 3 x 3 and 16 results 81 and 98, but in a training of
 // resnet_cifar 100 and 130. 1 of 4 x 4 x 512, 3 x 3 and 512 results 183 and 150, of 8 x 8 91 and
-// 95; gradient of the kernel for 1 of 8 x 8 85 and 147, for 4 52 and 78.) For y and dx it does not
-// depend on the number of images, nor do their bits.
+// 95; gradient of the kernel for 1 of 8 x 8 85 and 147, for 4 52 and 78, for 16 of 32 x 32 x 16, 3
+// x 3 and 16 results 87 and 80.) For y and dx it does not depend on the number of images, nor do
+// their bits.
 bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
-  constexpr int64_t kLeast = 16, kLeastTogether = 64;  // channels of x, and of y
+  constexpr int64_t kLeast = 16;  // channels of x, and of y
+  const int64_t least_together = kind == ConvKind::kFilterGrad ? 32 : 64;
   // A value near an edge (of a ReLU, of a pool's largest) goes to its other side by an error of y:
   // the weights of mnist differ from TensorFlow's after 6 steps with 5 x 5 taps of y.
   constexpr int64_t kMostTapsOfY = 3;
   constexpr int64_t kLeastTiles = 16, kLeastOfGrad = 64;  // of an image; of all images
   constexpr double kMostProducts = 0.75;                  // of those of the definition
   constexpr int64_t kMostKernel = int64_t{4} << 20;       // numbers of the transformed kernel
-  if (!conv::HasWinograd(d) || std::min(d.c, d.f) < kLeast || d.c + d.f < kLeastTogether)
+  if (!conv::HasWinograd(d) || std::min(d.c, d.f) < kLeast || d.c + d.f < least_together)
     return false;
   if (kind == ConvKind::kForward && d.kh > kMostTapsOfY) return false;
   const bool is_input_grad = kind == ConvKind::kInputGrad;
@@ -141,7 +142,7 @@ bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
              kMostProducts * static_cast<double>(height * width * d.kh * d.kw);
 }
 
-// Gradients of the kernel in parts of columns alone: a part of some rows would compute all rows.
+// Gradients of the kernel whole or in parts of columns: a part of some rows would compute all rows.
 std::optional<KernelOffer> OfferWinograd(ConvKind kind, const ConvDims& d, const OpCall& call,
                                          const gemm::Tiles& tiles) {
   if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call) || !FiltersMinimally(kind, d) ||
@@ -154,7 +155,7 @@ std::optional<KernelOffer> OfferWinograd(ConvKind kind, const ConvDims& d, const
     OfferConvolution(call, ConvolutionOf<conv::WinogradConvolution>(kind, d, call, tiles), offer);
     return offer;
   }
-  if (OpFlagsOf(call).unit != WorkUnit::kColumns) return std::nullopt;
+  if (call.parts > 1 && OpFlagsOf(call).unit != WorkUnit::kColumns) return std::nullopt;
   OfferFilterGrad(d, call, FilterGradOf<conv::WinogradFilterGrad>(d, call, tiles), offer);
   return offer;
 }
@@ -168,8 +169,8 @@ std::unique_ptr<Kernel> MakeFilterGrad(const ConvDims& d, const OpCall& call,
     product.Run({.x = args.operands[0],
                  .dy = args.operands[1],
                  .dk = static_cast<float*>(args.results[0]),
-                 .row_begin = share.row_begin,
-                 .row_end = share.row_end,
+                 .kh_begin = share.kh_begin,
+                 .kh_end = share.kh_end,
                  .f_begin = share.f_begin,
                  .f_end = share.f_end,
                  .scratch = args.scratch});

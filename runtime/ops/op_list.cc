@@ -37,6 +37,10 @@ const OpDef* FindOpByName(const std::string& name) {
   return found != ops.end() && (*found)->name == name ? *found : nullptr;
 }
 
-PassOps OpsOfPasses() { return {.fused = FindOpByName("fused"), .pack = FindOpByName("pack")}; }
+PassOps OpsOfPasses() {
+  return {.fused = FindOpByName("fused"),
+          .pack = FindOpByName("pack"),
+          .reshape = FindOpByName("reshape")};
+}
 
 }  // namespace tpurun

@@ -95,14 +95,13 @@ std::pair<Partition, Partition> OfSumsOverExamples(int64_t kernel, int64_t c, in
 TEST(Calls, SumsOverExamplesAreDividedByWhatTheySum) {
   const auto rows = [](int parts, int64_t of) { return Partition{false, parts, of}; };
   const auto columns = [](int parts, int64_t of) { return Partition{false, parts, of, true}; };
-  // Two parts of channels or more; else the rows of the gradient, in f32 and for many places.
+  // Two parts of channels or more; else rows of the kernel (what split_k leaves), a page in each.
   EXPECT_EQ(OfSumsOverExamples(3, 64, 64, Precision::kF32),
             std::pair(columns(4, 64), columns(4, 64)));
   EXPECT_EQ(OfSumsOverExamples(3, 32, 32, Precision::kF32),
             std::pair(columns(2, 32), columns(2, 32)));
-  EXPECT_EQ(OfSumsOverExamples(3, 16, 16, Precision::kF32),
-            std::pair(rows(4, 144), columns(1, 16)));
-  EXPECT_EQ(OfSumsOverExamples(3, 3, 16, Precision::kF32), std::pair(rows(1, 27), columns(1, 16)));
+  EXPECT_EQ(OfSumsOverExamples(3, 16, 16, Precision::kF32), std::pair(rows(1, 3), columns(1, 16)));
+  EXPECT_EQ(OfSumsOverExamples(3, 3, 16, Precision::kF32), std::pair(rows(1, 3), columns(1, 16)));
   EXPECT_EQ(OfSumsOverExamples(5, 1, 32, Precision::kF32),
             std::pair(columns(2, 32), columns(2, 32)));
   EXPECT_EQ(OfSumsOverExamples(3, 16, 32, Precision::kDefault),

@@ -80,7 +80,9 @@ def conv2d_input_grad(dy, kernel, x_dims, **attrs):
     return gradient(lambda x: convolved(x, kernel, **attrs), x_dims, dy)
 
 
-def conv2d_filter_grad(x, dy, kernel_dims, **attrs):
+def conv2d_filter_grad(x, dy, kernel_dims, batch_dims=0, **attrs):
+    if batch_dims == 1:
+        return tf.stack([conv2d_filter_grad(*entry, kernel_dims, **attrs) for entry in zip(x, dy)])
     return gradient(lambda kernel: convolved(x, kernel, **attrs), kernel_dims, dy)
 
 

@@ -93,10 +93,8 @@ const char kWinograd[] = "winograd_avx2", kDirect[] = "direct_avx2";
 TEST(WinogradKernels, AreNearTheReference) {
   for (const ConvCase& c : WinogradConvolutions()) {
     for (const int64_t precision : {0, 3}) {
-      const bool has_columns = precision == 0 || c.y[3] >= 32;
-      EXPECT_EQ(KernelsOf(c, precision),
-                (std::vector<std::string>{c.kernel[0] == 3 ? kWinograd : kDirect, kWinograd,
-                                          has_columns ? kWinograd : kDirect}));
+      const char* const forward = c.kernel[0] == 3 ? kWinograd : kDirect;
+      EXPECT_EQ(KernelsOf(c, precision), (std::vector<std::string>{forward, kWinograd, kWinograd}));
       ExpectConvNearReference(c, precision, 2);
       ExpectFilterGradNearReference(c, precision);
     }
@@ -105,10 +103,9 @@ TEST(WinogradKernels, AreNearTheReference) {
 
 TEST(WinogradKernels, AreNotOfferedWhereTheDefinitionIsFaster) {
   const std::vector<ConvCase> cases = {
-      // Few channels of x, of y, or together.
+      // Few channels of x, of y.
       {{9, 8, 8, 15}, {3, 3, 15, 64}, {9, 8, 8, 64}, {1, 1}, {1, 1, 1, 1}},
       {{9, 8, 8, 64}, {3, 3, 64, 15}, {9, 8, 8, 15}, {1, 1}, {1, 1, 1, 1}},
-      {{9, 8, 8, 31}, {3, 3, 31, 32}, {9, 8, 8, 32}, {1, 1}, {1, 1, 1, 1}},
       // A tile for each row, half of it outside the result.
       {{20, 1, 32, 32}, {3, 3, 32, 32}, {20, 1, 32, 32}, {1, 1}, {1, 1, 1, 1}},
       // A large kernel.
@@ -122,11 +119,13 @@ TEST(WinogradKernels, AreNotOfferedWhereTheDefinitionIsFaster) {
   for (const ConvCase& c : cases) {
     for (const int64_t precision : {0, 3}) EXPECT_EQ(KernelsOf(c, precision), direct);
   }
-  // Few tiles, of an image or of all.
-  const auto with = [](int64_t images, int64_t size) {
+  const auto with = [](int64_t images, int64_t size, int64_t c = 32) {
     return ConvCase{
-        {images, size, size, 32}, {3, 3, 32, 32}, {images, size, size, 32}, {1, 1}, {1, 1, 1, 1}};
+        {images, size, size, c}, {3, 3, c, 32}, {images, size, size, 32}, {1, 1}, {1, 1, 1, 1}};
   };
+  // Few channels together.
+  EXPECT_EQ(KernelsOf(with(9, 8, 31), 3), (std::vector<std::string>{kDirect, kDirect, kWinograd}));
+  // Few tiles, of an image or of all.
   EXPECT_EQ(KernelsOf(with(16, 6), 3), (std::vector<std::string>{kDirect, kDirect, kWinograd}));
   EXPECT_EQ(KernelsOf(with(4, 8), 3), (std::vector<std::string>(3, kWinograd)));
   EXPECT_EQ(KernelsOf(with(3, 8), 3), (std::vector<std::string>{kWinograd, kWinograd, kDirect}));
@@ -220,10 +219,10 @@ TEST(LibraryKernels, AnImagesBitsDoNotDependOnTheImagesThatGoAlong) {
 }
 
 // Each part computes its output channels wholly, or its rows, so they have the bits of the one
-// call. 16 channels in f32 are not divided, but their rows are.
+// call. Few channels in f32 are not divided, but their rows are.
 TEST(LibraryKernels, AFilterGradientInPartsHasTheBitsOfTheWhole) {
   for (const auto& [channels, parts] :
-       {std::pair(64, 4), {64, 2}, {40, 2}, {37, 2}, {130, 8}, {16, 8}, {16, 5}, {31, 2}}) {
+       {std::pair(64, 4), {64, 2}, {40, 2}, {37, 2}, {130, 8}, {16, 3}, {16, 2}, {31, 2}}) {
     for (const int64_t precision : {0, 1, 2, 3}) {
       OpCall call{.op = FindOpByName("conv2d_filter_grad"),
                   .attrs = {{"precision", precision},
@@ -234,22 +233,71 @@ TEST(LibraryKernels, AFilterGradientInPartsHasTheBitsOfTheWhole) {
                   .results = {F32({3, 3, 32, channels})},
                   .needed = {true}};
       const bool rows = precision == 3 && channels < 32;
-      ASSERT_EQ(OpFlagsOf(call).unit, rows ? WorkUnit::kMatrixRows : WorkUnit::kColumns);
-      ASSERT_EQ(Units(call), rows ? 3 * 3 * 32 : channels);
+      ASSERT_EQ(OpFlagsOf(call).unit, rows ? WorkUnit::kRows : WorkUnit::kColumns);
+      ASSERT_EQ(Units(call), rows ? 3 : channels);
       const std::vector<Literal> operands = {RandomLiteral(call.operands[0], 0),
                                              RandomLiteral(call.operands[1], 1)};
       for (const Machine& machine : {Machine::This(), Machine{}}) {
         const bool reference = !machine.avx2;
-        if (reference && (precision != 3 || (channels != 37 && parts != 5)))
+        if (reference && (precision != 3 || (channels != 37 && parts != 3)))
           continue;  // as slow as it is plain
         const std::string place =
             absl::StrCat(channels, " channels in ", parts, " parts, precision ", precision, ", ",
                          machine.ToString());
         OpCall cut = call;
         cut.parts = parts;
-        const KernelPlan whole_plan = PlanKernel(call, machine), plan = PlanKernel(cut, machine);
+        const KernelPlan plan = PlanKernel(cut, machine);
+        // The whole may be filtered minimally, its rows may not.
+        const KernelPlan whole_plan = rows ? plan : PlanKernel(call, machine);
         EXPECT_EQ(plan.kernel, whole_plan.kernel) << place;
         EXPECT_EQ(RunPlanned(cut, plan, operands), RunPlanned(call, whole_plan, operands)) << place;
+      }
+    }
+  }
+}
+
+TEST(LibraryKernels, EntriesOfFilterGradientsHaveTheBitsOfEach) {
+  constexpr int64_t kEntries = 5;
+  const std::vector<int64_t> kernel = {3, 3, 16, 24};
+  for (const int64_t precision : {0, 3}) {
+    const Attrs attrs = {{"precision", precision},
+                         {"strides", std::vector<int64_t>{1, 1}},
+                         {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                         {"kernel_dims", kernel}};
+    const OpCall one{.op = FindOpByName("conv2d_filter_grad"),
+                     .attrs = attrs,
+                     .operands = {F32({4, 9, 9, 16}), F32({4, 9, 9, 24})},
+                     .results = {F32(kernel)},
+                     .needed = {true}};
+    OpCall all{.op = one.op,
+               .attrs = attrs,
+               .operands = {F32({kEntries, 4, 9, 9, 16}), F32({kEntries, 4, 9, 9, 24})},
+               .results = {F32({kEntries, 3, 3, 16, 24})},
+               .needed = {true},
+               .parts = 2};
+    all.attrs.Set(kBatchDims, int64_t{1});
+    ASSERT_EQ(Units(all), kEntries);
+    const std::vector<Literal> operands = {RandomLiteral(all.operands[0], 0),
+                                           RandomLiteral(all.operands[1], 1)};
+    Machine library = Machine::This();
+    library.kernels = KernelChoice::kLibrary;
+    for (const Machine& machine : {Machine::This(), library, Machine{}}) {
+      const KernelPlan plan = PlanKernel(all, machine);
+      EXPECT_EQ(plan.kernel, PlanKernel(one, machine).kernel);
+      const Literal got = RunPlanned(all, plan, operands);
+      for (int64_t i = 0; i < kEntries; ++i) {
+        std::vector<Literal> entry;
+        for (size_t operand = 0; operand < 2; ++operand) {
+          const int64_t elements = one.operands[operand].num_elements();
+          const auto values = operands[operand].values<float>().subspan(i * elements, elements);
+          entry.emplace_back(one.operands[operand]);
+          std::copy(values.begin(), values.end(), entry.back().values<float>().begin());
+        }
+        const Literal want = RunPlanned(one, PlanKernel(one, machine), entry);
+        const auto gradient = got.values<float>().subspan(i * want.shape().num_elements());
+        EXPECT_TRUE(
+            std::equal(want.values<float>().begin(), want.values<float>().end(), gradient.begin()))
+            << plan.name() << ", entry " << i;
       }
     }
   }

@@ -51,19 +51,17 @@ int64_t FilterGrad::ScratchBytes() const {
   return blocks_ * (PanelFloats(d_.f) * kFloat + rows_.ScratchBytes());
 }
 
-int64_t FilterGrad::CopiedBytes(int64_t, int64_t f) const {
+int64_t FilterGrad::CopiedBytes(int64_t f) const {
   const int64_t columns = packs_dy_ ? DivideUp(f, panel_columns_) * panel_columns_ : 0;
   return d_.n * d_.oh * pixels_ * columns * kFloat + rows_.CopiedBytes(d_.n);
 }
 
 void FilterGrad::Run(const FilterGradArgs& args) const {
-  if (args.row_begin == args.row_end || args.f_begin == args.f_end) return;
+  if (args.kh_begin == args.kh_end || args.f_begin == args.f_end) return;
   const int64_t blocks = d_.n * image_blocks_;
-  const Range kernel_rows = KernelRows(args);
-  for (int64_t kh = kernel_rows.begin; kh < kernel_rows.end; ++kh) {
+  for (int64_t kh = args.kh_begin; kh < args.kh_end; ++kh) {
     if (blocks > 0 && FirstBlock(kh) >= 0) continue;
-    const Range rows = RowsInKernelRow(args, kh);
-    for (int64_t row = rows.begin; row < rows.end; ++row) {
+    for (int64_t row = 0; row < d_.kw * d_.c; ++row) {
       float* const to = args.dk + (kh * d_.kw * d_.c + row) * d_.f;
       std::fill(to + args.f_begin, to + args.f_end, 0.0f);
     }
@@ -74,20 +72,9 @@ void FilterGrad::Run(const FilterGradArgs& args) const {
     const int64_t count = std::min(blocks_, blocks - first);
     for (int64_t place = 0; place < count; ++place)
       loaded[place] = Load(args, first + place, place);
-    for (int64_t kh = kernel_rows.begin; kh < kernel_rows.end; ++kh)
+    for (int64_t kh = args.kh_begin; kh < args.kh_end; ++kh)
       RunRow(args, first, std::span(loaded).first(count), kh);
   }
-}
-
-FilterGrad::Range FilterGrad::KernelRows(const FilterGradArgs& args) const {
-  const int64_t rows = d_.kw * d_.c;
-  return {args.row_begin / rows, DivideUp(args.row_end, rows)};
-}
-
-FilterGrad::Range FilterGrad::RowsInKernelRow(const FilterGradArgs& args, int64_t kh) const {
-  const int64_t rows = d_.kw * d_.c;
-  return {std::max<int64_t>(args.row_begin - kh * rows, 0),
-          std::min(args.row_end - kh * rows, rows)};
 }
 
 int64_t FilterGrad::FirstBlock(int64_t kh) const {
@@ -105,9 +92,8 @@ FilterGrad::Block FilterGrad::Load(const FilterGradArgs& args, int64_t number,
                                    int64_t place) const {
   const int64_t image = number / image_blocks_;
   const int64_t oh = number % image_blocks_ * rows_.block_rows();
-  const Range kernel_rows = KernelRows(args);
   Block block = {
-      .x = rows_.Copy(args.x, image, oh, kernel_rows.begin, kernel_rows.end, RowsAt(args, place))};
+      .x = rows_.Copy(args.x, image, oh, args.kh_begin, args.kh_end, RowsAt(args, place))};
   // The last vector of a panel is read as a whole.
   if (packs_dy_ || args.f_begin % tiles_.lanes != 0) {
     float* const panels = static_cast<float*>(args.scratch) + place * PanelFloats(d_.f);
@@ -144,7 +130,6 @@ void FilterGrad::PackDy(const FilterGradArgs& args, const PaddedRows::Block& blo
 void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<const Block> blocks,
                         int64_t kh) const {
   const int64_t f = args.f_end - args.f_begin, row_elements = rows_.row_elements();
-  const Range of_kh = RowsInKernelRow(args, kh);
   const int64_t first_of_row = FirstBlock(kh);
   gemm::TileArgs tile{.x_depth = tiles_.numbers * d_.sw * d_.c,
                       .y_depth = panel_columns_,
@@ -155,9 +140,9 @@ void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<con
     const int64_t columns = std::min(panel_columns_, f - column);
     const gemm::ColumnVectors vectors(columns, tiles_.lanes);
     tile.last_lanes = vectors.last_lanes;
-    const gemm::RowTiles tiles(of_kh.end - of_kh.begin, tiles_.most_rows[vectors.count]);
+    const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors.count]);
     for (int64_t t = 0; t < tiles.count; ++t) {
-      const int64_t row = of_kh.begin + tiles.Begin(t);
+      const int64_t row = tiles.Begin(t);
       tile.z = args.dk + (kh * d_.kw * d_.c + row) * d_.f + args.f_begin + column;
       for (size_t i = 0; i < blocks.size(); ++i) {
         const PaddedRows::Block& block = blocks[i].x;

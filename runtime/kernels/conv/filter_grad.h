@@ -28,8 +28,8 @@ struct FilterGradArgs {
   const void* x = nullptr;   // (N, H, W, C)
   const void* dy = nullptr;  // (N, OH, OW, F)
   float* dk = nullptr;       // (KH, KW, C, F)
-  // The rows (kh, kw, c) and the columns f of dk that are computed.
-  int64_t row_begin = 0, row_end = 0;
+  // The rows kh and the columns f of dk that are computed.
+  int64_t kh_begin = 0, kh_end = 0;
   int64_t f_begin = 0, f_end = 0;
   void* scratch = nullptr;  // ScratchBytes(), 64-byte aligned
 };
@@ -42,13 +42,10 @@ class FilterGrad {
 
   int64_t ScratchBytes() const;
   // Bytes of the copies that a call for so many columns f makes, for any rows.
-  int64_t CopiedBytes(int64_t rows, int64_t f) const;
+  int64_t CopiedBytes(int64_t f) const;
   void Run(const FilterGradArgs& args) const;
 
  private:
-  struct Range {
-    int64_t begin = 0, end = 0;
-  };
   // A block of rows of x, and the rows of dy that read it.
   struct Block {
     PaddedRows::Block x;
@@ -57,10 +54,6 @@ class FilterGrad {
   static constexpr int64_t kMostBlocks = 32;
 
   int64_t PanelFloats(int64_t f) const;
-  // The rows kh of the kernel of which rows of dk are to be computed.
-  Range KernelRows(const FilterGradArgs& args) const;
-  // The rows of dk to be computed among those of row kh, counted from the first of these.
-  Range RowsInKernelRow(const FilterGradArgs& args, int64_t kh) const;
   // Block `number` of all, which are those of image 0, of image 1 ..., in place `place` of the
   // scratch memory.
   Block Load(const FilterGradArgs& args, int64_t number, int64_t place) const;

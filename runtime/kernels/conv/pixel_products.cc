@@ -10,8 +10,6 @@ bool PixelProducts::Computes(const ConvDims& dims) {
 PixelProducts::PixelProducts(const ConvDims& dims, const Numbers& x, const Numbers& dy,
                              const gemm::Tiles& tiles)
     : c_(dims.c),
-      f_(dims.f),
-      x_storage_(x.storage),
       dy_storage_(dy.storage),
       product_({.k = dims.n * dims.oh * dims.ow,
                 .n = dims.f,
@@ -22,11 +20,11 @@ PixelProducts::PixelProducts(const ConvDims& dims, const Numbers& x, const Numbe
                tiles) {}
 
 void PixelProducts::Run(const FilterGradArgs& args) const {
-  if (args.row_begin == args.row_end || args.f_begin == args.f_end) return;
-  product_.Run({.x = gemm::At(args.x, x_storage_, args.row_begin),
+  if (args.kh_begin == args.kh_end || args.f_begin == args.f_end) return;
+  product_.Run({.x = args.x,
                 .y = gemm::At(args.dy, dy_storage_, args.f_begin),
-                .z = args.dk + args.row_begin * f_ + args.f_begin,
-                .m = args.row_end - args.row_begin,
+                .z = args.dk + args.f_begin,
+                .m = c_,
                 .n = args.f_end - args.f_begin,
                 .scratch = args.scratch});
 }

@@ -22,13 +22,13 @@ class PixelProducts {
                 const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const { return product_.ScratchBytes(c_); }
-  // Bytes of the copies that a call for so many rows and columns of dk makes.
-  int64_t CopiedBytes(int64_t rows, int64_t f) const { return product_.CopiedBytes(rows, f); }
+  // Bytes of the copies that a call for so many columns f makes.
+  int64_t CopiedBytes(int64_t f) const { return product_.CopiedBytes(c_, f); }
   void Run(const FilterGradArgs& args) const;
 
  private:
-  const int64_t c_, f_;
-  const gemm::Storage x_storage_, dy_storage_;
+  const int64_t c_;
+  const gemm::Storage dy_storage_;
   const gemm::Product product_;
 };
 

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "runtime/base/dcheck.h"
 #include "runtime/kernels/gemm/row_tiles.h"
 #include "runtime/kernels/gemm/sizes.h"
 
@@ -95,13 +94,12 @@ int64_t ShiftedImages::ScratchBytes() const {
   return (GroupFloats() + images_ * PanelFloats() + block) * kFloat;
 }
 
-int64_t ShiftedImages::CopiedBytes(int64_t rows, int64_t f) const {
-  if (rows == 0) return 0;
+int64_t ShiftedImages::CopiedBytes(int64_t f) const {
   return d_.n * (ImageFloats() + RoundUp(f, panel_columns_) * depth_) * kFloat;
 }
 
 void ShiftedImages::Run(const FilterGradArgs& args) const {
-  if (args.row_begin == args.row_end || args.f_begin == args.f_end) return;
+  if (args.kh_begin == args.kh_end || args.f_begin == args.f_end) return;
   float* const copies = static_cast<float*>(args.scratch);
   float* const panels = copies + GroupFloats();
   float* const block = panels + images_ * PanelFloats();
@@ -175,8 +173,7 @@ void ShiftedImages::CopyDy(const FilterGradArgs& args, int64_t image, int64_t pl
 }
 
 void ShiftedImages::RunGroup(const FilterGradArgs& args, int64_t images, bool accumulates) const {
-  const int64_t f = args.f_end - args.f_begin, rows = d_.kw * d_.c;
-  TPURUN_DCHECK(args.row_begin % rows == 0 && args.row_end % rows == 0);
+  const int64_t f = args.f_end - args.f_begin;
   const float* const panels = static_cast<const float*>(args.scratch) + GroupFloats();
   gemm::TileArgs tile{.x_row = line_elements_,
                       .y_depth = panel_columns_,
@@ -189,7 +186,7 @@ void ShiftedImages::RunGroup(const FilterGradArgs& args, int64_t images, bool ac
   const auto* const copies = static_cast<const std::byte*>(args.scratch);
   const gemm::RowTiles tiles(d_.c, tiles_.most_rows[1]);
   for (int64_t t = 0; t < tiles.count; ++t) {
-    for (int64_t kh = args.row_begin / rows; kh < args.row_end / rows; ++kh) {
+    for (int64_t kh = args.kh_begin; kh < args.kh_end; ++kh) {
       for (int64_t kw = 0; kw < d_.kw; ++kw) {
         const int64_t phase = h_.phase_of[kh] * std::ssize(w_.phases) + w_.phase_of[kw];
         const int64_t line = phase * d_.c + tiles.Begin(t);

@@ -80,13 +80,13 @@ int64_t WinogradFilterGrad::ScratchBytes() const {
   return floats * kFloat + dy_.ScratchBytes();
 }
 
-int64_t WinogradFilterGrad::CopiedBytes(int64_t, int64_t f) const {
+int64_t WinogradFilterGrad::CopiedBytes(int64_t f) const {
   const int64_t of_tiles = d_.n * counts_.image() * (d_.c + f);
   return Planes() * (of_tiles + d_.c * f) * kFloat + x_.CopiedBytes(d_.n) + dy_.CopiedBytes(d_.n);
 }
 
 void WinogradFilterGrad::Run(const FilterGradArgs& args) const {
-  TPURUN_DCHECK(args.row_begin == 0 && args.row_end == d_.kh * d_.kw * d_.c);
+  TPURUN_DCHECK(args.kh_begin == 0 && args.kh_end == d_.kh);
   if (args.f_begin == args.f_end) return;
   const Scratch scratch = TakeScratch(args.scratch);
   const int64_t f = args.f_end - args.f_begin, end = d_.n * counts_.rows;

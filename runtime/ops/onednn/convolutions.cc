@@ -151,8 +151,7 @@ void FilterGradSteps(const ConvDims& all, int64_t f, const OpCall& call, StepLis
 CallSteps ConvSteps(ConvKind kind, const ConvDims& d, const OpCall& call, bool bf16) {
   if (kind == ConvKind::kFilterGrad) {
     const WorkUnit unit = OpFlagsOf(call).unit;
-    if (unit == WorkUnit::kRows || unit == WorkUnit::kMatrixRows)
-      throw dnnl::error(dnnl_unimplemented, "rows of a kernel");
+    if (unit == WorkUnit::kRows) throw dnnl::error(dnnl_unimplemented, "rows of a kernel");
     const bool whole = unit == WorkUnit::kWhole;
     return StepsOfShares(
         call, bf16, whole ? std::vector<int64_t>{0} : ShareSizes(call),
