@@ -186,7 +186,9 @@ class Scheduler {
       if (producer < 0) continue;
       const Scheduled& writer = schedule_.instructions[producer];
       const bool own = ReadsOwnRows(scheduled.call, static_cast<int>(i), scheduled.partition.rows);
-      After(writer, SamePart(writer.partition, scheduled.partition, own), &scheduled);
+      const Value alias_of = schedule_.alias_of[node.inputs[i].node];
+      const Shape& written = graph_.shape(alias_of.valid() ? alias_of : node.inputs[i]);
+      After(writer, SamePartOf(written, writer.partition, scheduled.partition, own), &scheduled);
     }
     for (const int variable : schedule_.updates_variable[node.id]) {
       if (variable >= 0) AfterReadersOfVariable(variable, &scheduled);

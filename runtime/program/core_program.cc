@@ -119,6 +119,19 @@ bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {
   return writer == reader && !writer.by_columns && own_rows;
 }
 
+bool SamePartOf(const Shape& written, const Partition& writer, const Partition& reader,
+                bool own_rows) {
+  const auto has_equal_parts = [](const Partition& of) {
+    return of.parts > 1 && of.rows > 0 && of.rows % of.parts == 0;
+  };
+  if (!own_rows || !has_equal_parts(writer) || !has_equal_parts(reader))
+    return SamePart(writer, reader, own_rows);
+  Partition of_rows = reader;
+  const bool writes_rows = written.rank() > 0 && written.dims[0] % writer.rows == 0;
+  if (writes_rows) of_rows.rows = writer.rows;
+  return SamePart(writer, of_rows, own_rows);
+}
+
 bool ReadsOwnRows(const OpCall& call, int operand, int64_t rows) {
   TPURUN_DCHECK(operand >= 0 && operand < static_cast<int>(call.operands.size()));
   const OpFlags flags = OpFlagsOf(call);

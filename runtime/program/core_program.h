@@ -114,6 +114,10 @@ Cost CostOfInstruction(const Instruction& instruction, int num_replicas);
 // reader reads only its own rows of the operand (ReadsOwnRows). False for an exchange, which runs
 // beside all parts.
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows);
+// The same for a result of `writer` with the shape `written`, which may have other rows than the
+// reader: groups of examples, where the writer has examples. Part p of either is an equal share.
+bool SamePartOf(const Shape& written, const Partition& writer, const Partition& reader,
+                bool own_rows);
 
 // True if row i of result 0 depends only on row i of operand `operand`. If each of `rows` examples
 // has several rows: only on the rows of the same example.

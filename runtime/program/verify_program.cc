@@ -360,8 +360,9 @@ class Verifier {
       const bool own = ReadsOwn(instruction, call, i);
       for (auto entry = first; entry != last; ++entry) {
         const Access& access = entry->second.value;
-        if (access.writer == nullptr || (SamePart(PartitionOf(*access.writer), partition, own) &&
-                                         SameParts(partition, *access.written, operand)))
+        if (access.writer == nullptr ||
+            (SamePartOf(access.written->shape, PartitionOf(*access.writer), partition, own) &&
+             SameParts(partition, *access.written, operand)))
           continue;
         return Race(*access.written, *access.writer, instruction);
       }

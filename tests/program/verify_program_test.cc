@@ -144,6 +144,32 @@ TEST(VerifyProgram, ColumnsAreNotRows) {
             "allows");
 }
 
+// Part p of "dk" reads what part p of "minus" writes: 2 of 8 images, a group of 4.
+constexpr char kGroups[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
+arena shared=81920 core=0 worker=0
+infeed 0 "x" f32[8,8,8,4]
+infeed 1 "dy" f32[8,8,8,4]
+prologue phase 0
+step phase 0
+  neg {} "minus" parts=4 rows=8 kernel="reference"
+    <- infeed:1 f32[8,8,8,4]
+    -> shared:0 f32[8,8,8,4]
+  conv2d_filter_grad {batch_dims=1, kernel_dims=[3,3,4,4], pads=[1,1,1,1], precision=3, strides=[1,1]} "dk" parts=4 rows=4 kernel="reference"
+    <- infeed:0 f32[4,2,8,8,4], shared:0 f32[4,2,8,8,4]
+    -> shared:32768 f32[4,3,3,4,4]
+)";
+
+TEST(VerifyProgram, GroupsOfRowsAreInThePartsOfTheirRows) {
+  EXPECT_EQ(VerifyWith("", "", kGroups), "");
+  const std::string race =
+      "program step phase 0: conv2d_filter_grad \"dk\": \"minus\" and \"dk\" meet at shared:0 in "
+      "one phase, in different parts";
+  EXPECT_EQ(VerifyWith("parts=4 rows=4", "parts=2 rows=4", kGroups), race);
+  EXPECT_EQ(VerifyWith("\"minus\" parts=4 rows=8", "\"minus\" parts=4 rows=6", kGroups), race);
+  // What is written has no rows of examples.
+  EXPECT_EQ(VerifyWith("\"minus\" parts=4 rows=8", "\"minus\" parts=4 rows=16", kGroups), race);
+}
+
 // "c" takes the place of "a", which "b" has read: part p of both is the same bytes.
 constexpr char kShares[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
 arena shared=320 core=0 worker=0
