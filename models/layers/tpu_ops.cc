@@ -104,7 +104,7 @@ constexpr TensorFlowOps kOps[] = {
     // ---- products, convolutions, normalizations
     {"SparseMatMul XlaDot", "op matmul, op batch_matmul"},
     {"Conv2DBackpropInput", "layer conv2d_transpose, op conv2d_input_grad"},
-    {"Conv2DBackpropFilter", "op conv2d_filter_grad"},
+    {"Conv2DBackpropFilter", "op conv2d_filter_grad, with batch_dims"},
     {"DepthwiseConv2dNative depthwise_conv2d separable_conv2d",
      "layer conv2d with as many groups as channels"},
     {"XlaConv convolution", "layer conv2d, op conv2d"},

@@ -12,9 +12,10 @@
 namespace tpurun {
 namespace {
 
-// As many equal groups as a phase has parts, or nearly so; 1: there are none.
+// As many equal groups as a phase has parts, or half as many and more: first the numbers that 2 or
+// 4 workers share evenly. 1: there are none.
 int64_t GroupsOf(int64_t examples) {
-  for (int64_t groups = kParts; groups >= kParts / 2; --groups) {
+  for (const int64_t groups : {kParts, kParts / 2, kParts - 2, kParts - 1, kParts - 3}) {
     if (examples > 0 && examples % groups == 0) return groups;
   }
   return 1;

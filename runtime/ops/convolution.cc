@@ -513,7 +513,8 @@ const OpDef& Conv2dFilterGradOp() {
       .doc =
           "x (N, H, W, C), dy (N, OH, OW, F) -> the kernel's gradient of `kernel_dims` (KH, KW, "
           "C/groups, F), summed image after image. With batch_dims=1 x, dy and the result have a "
-          "first dimension, and each of its entries has a gradient of its own.",
+          "first dimension, and each of its entries has a gradient of its own; that has no "
+          "gradient.",
       .min_operands = 2,
       .max_operands = 2,
       .attrs = FilterGradAttrs(),
@@ -528,8 +529,12 @@ const OpDef& Conv2dFilterGradOp() {
       .gradient =
           [](GraphBuilder& b, const Node& node, std::span<const Value> dk) {
             const Value x = node.inputs[0], dy = node.inputs[1];
-            // Passes give it batch_dims, when all gradients are there.
-            if (node.attrs.Int(kBatchDims) > 0) return std::vector<Value>(2);
+            if (node.attrs.Int(kBatchDims) > 0) {
+              const Value none = b.Fail(absl::InvalidArgumentError(
+                  absl::StrCat("the loss depends on a variable through conv2d_filter_grad \"",
+                               node.name, "\", which has no gradient with batch_dims")));
+              return std::vector<Value>{none, none};
+            }
             return std::vector<Value>{InputGrad(b, dy, dk[0], x, node.attrs),
                                       Forward(b, x, dk[0], node.attrs)};
           },

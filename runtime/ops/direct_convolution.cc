@@ -120,16 +120,16 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
 // x 3 and 16 results 87 and 80.) For y and dx it does not depend on the number of images, nor do
 // their bits.
 bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
-  constexpr int64_t kLeast = 16;  // channels of x, and of y
-  const int64_t least_together = kind == ConvKind::kFilterGrad ? 32 : 64;
+  constexpr int64_t kLeast = 16;          // channels of x, and of y
+  constexpr int64_t kLeastTogether = 64;  // for y and dx
   // A value near an edge (of a ReLU, of a pool's largest) goes to its other side by an error of y:
   // the weights of mnist differ from TensorFlow's after 6 steps with 5 x 5 taps of y.
   constexpr int64_t kMostTapsOfY = 3;
   constexpr int64_t kLeastTiles = 16, kLeastOfGrad = 64;  // of an image; of all images
   constexpr double kMostProducts = 0.75;                  // of those of the definition
   constexpr int64_t kMostKernel = int64_t{4} << 20;       // numbers of the transformed kernel
-  if (!conv::HasWinograd(d) || std::min(d.c, d.f) < kLeast || d.c + d.f < least_together)
-    return false;
+  if (!conv::HasWinograd(d) || std::min(d.c, d.f) < kLeast) return false;
+  if (kind != ConvKind::kFilterGrad && d.c + d.f < kLeastTogether) return false;
   if (kind == ConvKind::kForward && d.kh > kMostTapsOfY) return false;
   const bool is_input_grad = kind == ConvKind::kInputGrad;
   const int64_t height = is_input_grad ? d.h : d.oh, width = is_input_grad ? d.w : d.ow;
@@ -142,7 +142,8 @@ bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
              kMostProducts * static_cast<double>(height * width * d.kh * d.kw);
 }
 
-// Gradients of the kernel whole or in parts of columns: a part of some rows would compute all rows.
+// Gradients of the kernel whole (of a core, of a group of images) or in parts of columns: a part of
+// some rows would compute all rows.
 std::optional<KernelOffer> OfferWinograd(ConvKind kind, const ConvDims& d, const OpCall& call,
                                          const gemm::Tiles& tiles) {
   if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call) || !FiltersMinimally(kind, d) ||

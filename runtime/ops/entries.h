@@ -13,9 +13,10 @@ namespace tpurun {
 // has one part.
 OpCall EntryOf(const OpCall& call, int axes);
 
-// Runs a kernel for `one` on each entry of the leading dimensions that `call` has and `one` does
-// not have, one after the other: the bits of an entry depend on no other entry. A work unit of
-// `call` is an entry of its first dimension. Returns nullptr if `kernel` is.
+// For an op of two operands and one result. Runs a kernel for `one` on each entry of the leading
+// dimensions that `call` has and `one` does not have, one after the other: the bits of an entry
+// depend on no other entry. A work unit of `call` is an entry of its first dimension. Returns
+// nullptr if `kernel` is.
 std::unique_ptr<Kernel> ForEachEntry(const OpCall& one, const OpCall& call,
                                      std::unique_ptr<Kernel> kernel);
 

@@ -33,9 +33,11 @@ int Combined(const Phase& phase, int num_workers, int num_replicas) {
   return phase.parts() % parts == 0 ? phase.parts() / parts : 1;
 }
 
-// The new number of parts of an instruction that has `parts`, perhaps fewer than its phase.
+// The new number of parts of an instruction that has `parts`, perhaps fewer than its phase. Of a
+// power of 2, whole parts become one: equal shares of other rows stay equal (SamePartOf).
 int FewerParts(int parts, int combined, int num_workers) {
-  return std::max(parts / combined, std::min(parts, num_workers));
+  const int fewer = std::max(parts / combined, std::min(parts, num_workers));
+  return HasEqualParts(parts) && parts % fewer != 0 ? parts : fewer;
 }
 
 // nullopt if a kernel cannot compute such parts.

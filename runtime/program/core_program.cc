@@ -121,10 +121,10 @@ bool SamePart(const Partition& writer, const Partition& reader, bool own_rows) {
 
 bool SamePartOf(const Shape& written, const Partition& writer, const Partition& reader,
                 bool own_rows) {
-  const auto has_equal_parts = [](const Partition& of) {
-    return of.parts > 1 && of.rows > 0 && of.rows % of.parts == 0;
+  const auto divides_equally = [](const Partition& of) {
+    return of.parts > 1 && HasEqualParts(of.parts) && of.rows > 0 && of.rows % of.parts == 0;
   };
-  if (!own_rows || !has_equal_parts(writer) || !has_equal_parts(reader))
+  if (!own_rows || !divides_equally(writer) || !divides_equally(reader))
     return SamePart(writer, reader, own_rows);
   Partition of_rows = reader;
   const bool writes_rows = written.rank() > 0 && written.dims[0] % writer.rows == 0;

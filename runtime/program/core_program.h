@@ -51,10 +51,10 @@ struct Operand {
 };
 
 // Per core: num_replicas parts. Part c computes all values of core c. `replicas_per_call`
-// consecutive parts are one call. Shared: the examples, the entries of the leading dimension, those
-// of the last dimension or the rows of a matrix (WorkUnit) are divided into `parts` equal shares
-// (part p starts at rows * p / parts). The compiler divides by shapes alone; combine_parts.h may
-// join neighbours for few workers.
+// consecutive parts are one call. Shared: the examples, the entries of the leading dimension or
+// those of the last dimension (WorkUnit) are divided into `parts` equal shares (part p starts at
+// rows * p / parts). The compiler divides by shapes alone; combine_parts.h may join neighbours for
+// few workers.
 struct Instruction {
   std::string name;  // of the computed node
   Origins origins;   // of the computed node
@@ -114,10 +114,13 @@ Cost CostOfInstruction(const Instruction& instruction, int num_replicas);
 // reader reads only its own rows of the operand (ReadsOwnRows). False for an exchange, which runs
 // beside all parts.
 bool SamePart(const Partition& writer, const Partition& reader, bool own_rows);
-// The same for a result of `writer` with the shape `written`, which may have other rows than the
-// reader: groups of examples, where the writer has examples. Part p of either is an equal share.
+// The same for a result of `writer` with the shape `written`, whose rows may be others than those
+// of the reader: examples, where the reader has groups of them. Part p of both is the same bytes if
+// parts are equal shares of the rows. They stay so when parts are combined (HasEqualParts).
 bool SamePartOf(const Shape& written, const Partition& writer, const Partition& reader,
                 bool own_rows);
+// True if combine_parts.h joins such parts evenly, as many for each new one: a power of 2.
+inline bool HasEqualParts(int parts) { return parts > 0 && (parts & (parts - 1)) == 0; }
 
 // True if row i of result 0 depends only on row i of operand `operand`. If each of `rows` examples
 // has several rows: only on the rows of the same example.

@@ -111,11 +111,14 @@ class HooksTest(ProgramTest):
     def test_an_interrupt_of_an_evaluation_ends_its_hook(self):
         self.train()
         process = self.start(*self.iris('evaluate', 'model', *hook(
-            'EVALUATION', 'touch begun; sleep 2; touch survived', kind='evaluation_hook')))
+            'EVALUATION', 'touch begun; while [ ! -e ended ]; do sleep 0.05; done; touch survived',
+            kind='evaluation_hook')))
         self.wait_until(lambda: os.path.exists(self.path('begun')), process)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(self.finish(process).code, 143)
-        time.sleep(2.5)
+        with open(self.path('ended'), 'w', encoding='utf-8'):
+            pass
+        time.sleep(2)  # a hook that still runs needs less
         self.assertFalse(os.path.exists(self.path('survived')))
 
     def test_where_nobody_waits_for_children(self):

@@ -249,7 +249,9 @@ TEST(LibraryKernels, AFilterGradientInPartsHasTheBitsOfTheWhole) {
         const KernelPlan plan = PlanKernel(cut, machine);
         // The whole may be filtered minimally, its rows may not.
         const KernelPlan whole_plan = rows ? plan : PlanKernel(call, machine);
-        EXPECT_EQ(plan.kernel, whole_plan.kernel) << place;
+        if (!rows) {
+          EXPECT_EQ(plan.kernel, whole_plan.kernel) << place;
+        }
         EXPECT_EQ(RunPlanned(cut, plan, operands), RunPlanned(call, whole_plan, operands)) << place;
       }
     }
@@ -258,7 +260,7 @@ TEST(LibraryKernels, AFilterGradientInPartsHasTheBitsOfTheWhole) {
 
 TEST(LibraryKernels, EntriesOfFilterGradientsHaveTheBitsOfEach) {
   constexpr int64_t kEntries = 5;
-  const std::vector<int64_t> kernel = {3, 3, 16, 24};
+  const std::vector<int64_t> kernel = {3, 3, 32, 40};
   for (const int64_t precision : {0, 3}) {
     const Attrs attrs = {{"precision", precision},
                          {"strides", std::vector<int64_t>{1, 1}},
@@ -266,17 +268,18 @@ TEST(LibraryKernels, EntriesOfFilterGradientsHaveTheBitsOfEach) {
                          {"kernel_dims", kernel}};
     const OpCall one{.op = FindOpByName("conv2d_filter_grad"),
                      .attrs = attrs,
-                     .operands = {F32({4, 9, 9, 16}), F32({4, 9, 9, 24})},
+                     .operands = {F32({4, 9, 9, 32}), F32({4, 9, 9, 40})},
                      .results = {F32(kernel)},
                      .needed = {true}};
     OpCall all{.op = one.op,
                .attrs = attrs,
-               .operands = {F32({kEntries, 4, 9, 9, 16}), F32({kEntries, 4, 9, 9, 24})},
-               .results = {F32({kEntries, 3, 3, 16, 24})},
+               .operands = {F32({kEntries, 4, 9, 9, 32}), F32({kEntries, 4, 9, 9, 40})},
+               .results = {F32({kEntries, 3, 3, 32, 40})},
                .needed = {true},
                .parts = 2};
     all.attrs.Set(kBatchDims, int64_t{1});
     ASSERT_EQ(Units(all), kEntries);
+    ASSERT_EQ(Units(one), 40);  // columns
     const std::vector<Literal> operands = {RandomLiteral(all.operands[0], 0),
                                            RandomLiteral(all.operands[1], 1)};
     Machine library = Machine::This();
@@ -284,6 +287,7 @@ TEST(LibraryKernels, EntriesOfFilterGradientsHaveTheBitsOfEach) {
     for (const Machine& machine : {Machine::This(), library, Machine{}}) {
       const KernelPlan plan = PlanKernel(all, machine);
       EXPECT_EQ(plan.kernel, PlanKernel(one, machine).kernel);
+      EXPECT_TRUE(machine.kernels != KernelChoice::kLibrary || plan.kernel->is_library);
       const Literal got = RunPlanned(all, plan, operands);
       for (int64_t i = 0; i < kEntries; ++i) {
         std::vector<Literal> entry;

@@ -122,6 +122,30 @@ TEST(CombineParts, FewerPartsThanThePhaseHasAreSpreadOverTheWorkers) {
   }
 }
 
+// "neg" has groups of the rows of "exp". Beside them an instruction of 6 or 8 parts.
+TEST(CombineParts, GroupsOfRowsStayInThePartsOfTheirRows) {
+  for (const int phase_parts : {6, 8}) {
+    for (const int parts : {2, 4, 8}) {
+      if (parts > phase_parts) continue;
+      const std::string groups = absl::StrCat(
+          "  neg {} \"b\" parts=", parts, " rows=", parts,
+          " kernel=\"reference\"\n    <- shared:0 f32[", parts, ",", 480 / parts,
+          "]\n    -> shared:8192 f32[", parts, ",", 480 / parts,
+          "]\n  exp {} \"c\" parts=", phase_parts,
+          " rows=96 kernel=\"reference\"\n    <- infeed:1 f32[96]\n    -> shared:4096 f32[96]\n");
+      std::string text = Text(480, parts, groups);
+      text.insert(text.find("step phase"), "infeed 1 \"y\" f32[96]\n");
+      for (const int workers : {1, 2, 3, 4, 8}) {
+        SCOPED_TRACE(absl::StrCat(parts, " of ", phase_parts, " parts, ", workers, " workers"));
+        const Parts combined = PartsFor(workers, text);  // and no race
+        ASSERT_EQ(combined.size(), 3);
+        EXPECT_EQ(combined[0], combined[1]);
+        EXPECT_EQ(parts % combined[0], 0);
+      }
+    }
+  }
+}
+
 TEST(CombineParts, OneWorkerHasNobodyToLeaveAPartTo) {
   EXPECT_EQ(PartsFor(1, Text(1 << 20, 8, "")), Parts{1});
 }
