@@ -84,11 +84,10 @@ Partition PartitionOfShared(const Graph& graph, const Node& node, int64_t exampl
   const OpCall call = CallOfNode(graph, node);
   const OpFlags flags = OpFlagsOf(call);
   const WorkUnit unit = flags.unit;
-  const bool by_columns = unit == WorkUnit::kColumns;
-  if (by_columns) {
-    const int64_t units = Units(call);
-    const int64_t parts = std::clamp<int64_t>(units / kPartColumns, 1, kParts);
-    return {false, static_cast<int>(parts), units, by_columns};
+  if (unit == WorkUnit::kColumns) {
+    const int64_t columns = Units(call);
+    const int64_t parts = std::clamp<int64_t>(columns / kPartColumns, 1, kParts);
+    return {false, static_cast<int>(parts), columns, true};
   }
   if (unit == WorkUnit::kWhole || result.rank() == 0) return {};
   const int64_t rows = examples > 0 ? examples : result.dims[0];

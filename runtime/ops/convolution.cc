@@ -495,9 +495,9 @@ std::vector<KernelDef> OfEntries(std::vector<KernelDef> kernels) {
 
 // Own kernels in f32 that copy x and dy in each part of their elements. The gradients of the
 // groups are small beside x and dy. (GFLOP/s of a thread with AVX2, AVX-512; 128 images in parts
-// of the gradient and 16 images: 32 x 32 x 16, 3 x 3 and 16 results 45 and 75, 67 and 95;
-// 8 x 8 x 64 and 64 results 85 and 107, 143 and 225; 14 x 14 x 32, 5 x 5 and 64 results 80 and 110,
-// 155 and 230.)
+// of the gradient and 16 images: 32 x 32 x 16, 3 x 3 and 16 results 57 and 82, 71 and 116;
+// 8 x 8 x 64 and 64 results 84 and 111, 117 and 209; 14 x 14 x 32, 5 x 5 and 64 results 85 and 114,
+// 152 and 240.)
 bool SplitsFilterGrad(const OpCall& call, int64_t groups) {
   const ConvDims d = FilterGradDims(call);
   const int64_t read = call.operands[0].num_elements() + call.operands[1].num_elements();

@@ -117,7 +117,7 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
 // results 43 and 67; of 32 x 32 x 16, 3 x 3 and 16 results 81 and 98, but in a training of
 // resnet_cifar 100 and 130. 1 of 4 x 4 x 512, 3 x 3 and 512 results 183 and 150, of 8 x 8 91 and
 // 95; gradient of the kernel for 1 of 8 x 8 85 and 147, for 4 52 and 78, for 16 of 32 x 32 x 16, 3
-// x 3 and 16 results 87 and 80.) For y and dx it does not depend on the number of images, nor do
+// x 3 and 16 results 90 and 89.) For y and dx it does not depend on the number of images, nor do
 // their bits.
 bool FiltersMinimally(ConvKind kind, const ConvDims& d) {
   constexpr int64_t kLeast = 16;          // channels of x, and of y
