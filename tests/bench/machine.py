@@ -26,14 +26,18 @@ class Failure(Exception):
 
 
 def processor(limit=None):
-    """{'model': its name, 'kind': one of KINDS, 'cpus': how many this process may use}; with a kind of
-    LIMITS the machine as one of that kind."""
+    """{'model': its name, family and model number, 'kind': one of KINDS, 'cpus': how many this process may use};
+    with a kind of LIMITS the machine as one of that kind. In a virtual machine the name alone, as "AMD EPYC", is that
+    of several generations."""
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         text = file.read()
-    found = re.search(r'^model name\s*: (.*)$', text, re.MULTILINE)
-    flags = set(re.search(r'^flags\s*: (.*)$', text, re.MULTILINE).group(1).split())
+
+    def of(key):
+        found = re.search(rf'^{key}\s*: (.*)$', text, re.MULTILINE)
+        return found.group(1) if found else 'unknown'
+    flags = set(of('flags').split())
     kind = next((kind for flag, kind in KINDS if flag in flags), 'x86-64')
-    model = found.group(1) if found else 'unknown'
+    model = f'{of("model name")} (family {of("cpu family")}, model {of("model")})'
     if limit not in (None, kind):
         model, kind = f'{model} limited to {limit}', limit
     return {'model': model, 'kind': kind,
