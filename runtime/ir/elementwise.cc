@@ -15,18 +15,35 @@ namespace {
 constexpr int64_t kChunk = 4096;
 constexpr int kLanes = 16;
 
+using Four = float [[gnu::vector_size(16)]];
+
+// Four lanes from x on.
+Four Load(const float* x) {
+  Four four;
+  std::memcpy(&four, x, sizeof(four));
+  return four;
+}
+
+// Lane l sums the elements l, l + 16, l + 32 ...
 template <typename F>
 float ChunkSum(const float* x, int64_t n, const F& of) {
-  std::array<float, kLanes> lanes = {};
+  Four a = {}, b = {}, c = {}, d = {};
+  const auto add = [&](const float* from) {
+    a += of(Load(from));
+    b += of(Load(from + 4));
+    c += of(Load(from + 8));
+    d += of(Load(from + 12));
+  };
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += of(x[i + lane]);
+  for (; i + kLanes <= n; i += kLanes) add(x + i);
+  if (i < n) {
+    float rest[kLanes] = {};
+    std::copy(x + i, x + n, rest);
+    add(rest);
   }
-  for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += of(x[i]);
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
+  // Lane l with lane l + 8, then l + 4, l + 2, l + 1.
+  const Four sums = (a + c) + (b + d);
+  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
 template <typename F>
@@ -82,11 +99,11 @@ absl::StatusOr<std::vector<Shape>> ElementwiseShape(const std::string& op,
 }
 
 float SumOfElements(const float* x, int64_t n) {
-  return SumOver(x, n, [](float element) { return element; });
+  return SumOver(x, n, [](auto elements) { return elements; });
 }
 
 float SumOfSquares(const float* x, int64_t n) {
-  return SumOver(x, n, [](float element) { return element * element; });
+  return SumOver(x, n, [](auto elements) { return elements * elements; });
 }
 
 Replacement WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
