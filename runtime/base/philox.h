@@ -14,9 +14,10 @@ struct PhiloxBlocks {
   uint32_t words[4][kPhiloxLanes];
 };
 
-// The counters of the blocks are (lower half, upper half, a, b), {key0, key1} is the key.
+// The counter of block l is (lower half, upper half of first + l * stride, a, b), {key0, key1} is
+// the key.
 struct PhiloxCounters {
-  alignas(64) uint64_t blocks[kPhiloxLanes];
+  uint64_t first, stride;
   uint32_t a, b, key0, key1;
 };
 

@@ -7,10 +7,10 @@ namespace {
 
 void DrawPlainly(const PhiloxCounters& of, PhiloxBlocks& blocks) {
   for (int l = 0; l < kPhiloxLanes; ++l) {
-    const r123::Philox4x32::ctr_type words =
-        r123::Philox4x32()({{static_cast<uint32_t>(of.blocks[l]),
-                             static_cast<uint32_t>(of.blocks[l] >> 32), of.a, of.b}},
-                           {{of.key0, of.key1}});
+    const uint64_t block = of.first + static_cast<uint64_t>(l) * of.stride;
+    const r123::Philox4x32::ctr_type words = r123::Philox4x32()(
+        {{static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), of.a, of.b}},
+        {{of.key0, of.key1}});
     for (int w = 0; w < 4; ++w) blocks.words[w][l] = words[w];
   }
 }
@@ -19,8 +19,8 @@ void DrawPlainly(const PhiloxCounters& of, PhiloxBlocks& blocks) {
 
 void DrawPhiloxBlocks(uint64_t seed, uint32_t stream, uint32_t a, uint32_t b, uint64_t first,
                       uint64_t stride, PhiloxBlocks& blocks) {
-  PhiloxCounters of = {.a = a, .b = b, .key0 = PhiloxKey(seed), .key1 = stream};
-  for (int l = 0; l < kPhiloxLanes; ++l) of.blocks[l] = first + static_cast<uint64_t>(l) * stride;
+  const PhiloxCounters of = {
+      .first = first, .stride = stride, .a = a, .b = b, .key0 = PhiloxKey(seed), .key1 = stream};
   switch (kBestInstructionSet) {
     case InstructionSet::kAvx512:
       return DrawPhiloxByAvx512(of, blocks);

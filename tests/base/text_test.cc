@@ -162,8 +162,8 @@ TEST(Philox, VectorsDrawTheSameBlocks) {
   for (const uint64_t stride : {uint64_t{1}, uint64_t{48}}) {
     PhiloxBlocks blocks;
     DrawPhiloxBlocks(kSeed, 11, 13, 17, kFirst, stride, blocks);
-    PhiloxCounters counters = {.a = 13, .b = 17, .key0 = PhiloxKey(kSeed), .key1 = 11};
-    for (int l = 0; l < kPhiloxLanes; ++l) counters.blocks[l] = kFirst + l * stride;
+    const PhiloxCounters counters = {
+        .first = kFirst, .stride = stride, .a = 13, .b = 17, .key0 = PhiloxKey(kSeed), .key1 = 11};
     PhiloxBlocks of_avx2 = blocks;
     if (InstructionSets::OfThisProcessor().avx2) DrawPhiloxByAvx2(counters, of_avx2);
     for (int l = 0; l < kPhiloxLanes; ++l) {
