@@ -245,8 +245,11 @@ class TileSteps final : public Kernel {
   // The chain whose first step is `first`.
   void RunSteps(const KernelArgs& args, int first, Tile& tile) const {
     const auto array_of = [&](int value) -> elementwise::Array {
-      if (value >= operand_count() || !operands_[value].bf16) return {tile.values[value]};
-      return {static_cast<const uint16_t*>(args.operands[value]) + tile.begin, true};
+      if (value >= operand_count()) return {tile.values[value]};
+      const OperandInfo& operand = operands_[value];
+      if (!operand.bf16)
+        return {tile.values[value], false, !operand.spread && !operand.row && !operand.pred};
+      return {static_cast<const uint16_t*>(args.operands[value]) + tile.begin, true, true};
     };
     const Step& first_step = steps_[first];
     for (int i = first; i < first_step.end; ++i) {
@@ -255,6 +258,7 @@ class TileSteps final : public Kernel {
       made = {.op = step.chain_op, .swaps = step.swaps, .rounds = step.rounds};
       if (step.operand_count > 1) made.y = array_of(step.operands[step.swaps ? 0 : 1]);
       const bool direct = step.result >= 0 && tile.direct[step.result];
+      made.streams = direct;
       if (direct && results_[step.result].bf16) {
         made.to_bf16 = static_cast<uint16_t*>(args.results[step.result]) + tile.begin;
         if (step.is_read_later) made.to = Register(tile, step.place);

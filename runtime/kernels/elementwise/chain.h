@@ -12,6 +12,7 @@ namespace tpurun::elementwise {
 struct Array {
   const void* data = nullptr;
   bool is_bf16 = false;  // else f32
+  bool streams = false;  // of the call, perhaps in no cache: prefetched
 };
 
 struct ChainStep {
@@ -24,6 +25,7 @@ struct ChainStep {
   // value or one that is not needed any more.
   float* to = nullptr;
   uint16_t* to_bf16 = nullptr;  // rounded
+  bool streams = false;         // of an Array, for `to_bf16`, or for `to` without it
 };
 
 struct Chain {

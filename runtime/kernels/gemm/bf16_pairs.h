@@ -38,10 +38,15 @@ inline void StoreElements(__m512i elements, int n, float* to) {
 
 inline int AtMost(int64_t n, int most) { return n < most ? static_cast<int>(n) : most; }
 
+// So many bytes of rows one behind the other are read into the cache ahead of time: those of few
+// elements, a pixel or a head apart, would wait for each.
+constexpr int64_t kAheadBytes = 2048;
+
 template <bool as_in_memory, typename Number>
 void PairNeighbours(const Number* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; i += 2 * kLanes, to += kLanes) {
     const int numbers = AtMost(n - i, 2 * kLanes);
+    __builtin_prefetch(reinterpret_cast<const char*>(from + i) + kAheadBytes);
     const __m512i elements = Load(from + i, numbers);
     StoreElements(as_in_memory ? elements : _mm512_rol_epi32(elements, 16), (numbers + 1) / 2, to);
   }
