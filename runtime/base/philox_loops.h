@@ -16,7 +16,8 @@ void DrawByVectors(const PhiloxCounters& of, PhiloxBlocks& blocks) {
   // Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011.
   constexpr uint32_t kFactor0 = 0xD2511F53, kFactor1 = 0xCD9E8D57;
   constexpr uint32_t kKeyStep0 = 0x9E3779B9, kKeyStep1 = 0xBB67AE85;
-  constexpr int kVectors = 2, kLanes = Words::kLanes;
+  constexpr int kVectors = 2;  // as Store takes
+  constexpr int kLanes = Words::kLanes;
   using Type = typename Words::Type;
   const Type factor0 = Words::Of(kFactor0), factor1 = Words::Of(kFactor1);
   const Type step0 = Words::Of(kKeyStep0), step1 = Words::Of(kKeyStep1);

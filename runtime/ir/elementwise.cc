@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kChunk = 4096;
 constexpr int kLanes = 16;
 
-using Four = float [[gnu::vector_size(16)]];
+using Four [[gnu::vector_size(16)]] = float;
 
 // Four lanes from x on.
 Four Load(const float* x) {
@@ -37,8 +37,9 @@ float ChunkSum(const float* x, int64_t n, const F& of) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) add(x + i);
   if (i < n) {
-    float rest[kLanes] = {};
-    std::copy(x + i, x + n, rest);
+    // A sum and -0 is that sum, whatever its sign.
+    float rest[kLanes];
+    std::fill(std::copy(x + i, x + n, rest), rest + kLanes, -0.0f);
     add(rest);
   }
   // Lane l with lane l + 8, then l + 4, l + 2, l + 1.

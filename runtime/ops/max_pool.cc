@@ -18,7 +18,7 @@
 namespace tpurun {
 namespace {
 
-// Channels at a time, as many as a loop keeps in registers.
+// Channels at a time.
 constexpr int64_t kChannels = 32;
 
 inline float ToF32(float v) { return v; }
@@ -99,24 +99,27 @@ template <int kSide, typename T, typename I>
   for (int64_t c = 0; c < kChannels; ++c) index[c] = static_cast<I>(at[c]);
 }
 
-// Reads the rows below those of a row of windows into the cache, a part of them for each window: of
-// several rows in turn the processor's own prefetching comes late.
+// Reads the rows that the next row of windows has besides those of this row into the cache, a part
+// of them for each window: of several rows in turn the processor's own prefetching comes late.
 template <typename T>
 class PrefetchBelow {
  public:
   PrefetchBelow(const PoolDims& d, const T* x)
-      : next_(x + d.sh * d.w * d.c), of_window_(d.sh * d.w * d.c / d.ow) {}
+      : next_(x + (d.ph - d.top) * d.w * d.c),
+        of_window_(std::min(d.sh, d.h) * d.w * d.c / d.ow),
+        most_(std::min(of_window_, kMostLines * kLine)) {}
 
   // For each window, in order.
   [[gnu::always_inline]] void Next() {
-    constexpr int64_t kLine = 64 / sizeof(T);
-    for (int64_t i = 0; i < of_window_; i += kLine) __builtin_prefetch(next_ + i);
+    for (int64_t i = 0; i < most_; i += kLine) __builtin_prefetch(next_ + i);
     next_ += of_window_;
   }
 
  private:
+  static constexpr int64_t kLine = 64 / sizeof(T), kMostLines = 128;
+
   const T* next_;
-  const int64_t of_window_;  // elements
+  const int64_t of_window_, most_;  // elements
 };
 
 // One image of max_pool.

@@ -109,7 +109,8 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
   }
   Chain chain;
   const bool from_bf16 = random() % 2 == 0;
-  chain.first = {from_bf16 ? static_cast<const void*>(first_bf16.data()) : first.data(), from_bf16};
+  chain.first = {from_bf16 ? static_cast<const void*>(first_bf16.data()) : first.data(), from_bf16,
+                 from_bf16};
   std::vector<ChainStep> steps(kSteps);
   std::vector<int> from_step(kSteps, -1);
   for (int i = 0; i < kSteps; ++i) {
@@ -127,7 +128,9 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
       continue;
     }
     const bool is_bf16 = random() % 2 == 0;
-    step.y = {is_bf16 ? static_cast<const void*>(y_bf16[i].data()) : y[i].data(), is_bf16};
+    step.y = {is_bf16 ? static_cast<const void*>(y_bf16[i].data()) : y[i].data(), is_bf16,
+              i % 2 == 0};
+    step.streams = i % 2 != 0;
   }
   chain.steps = steps.data();
   chain.count = kSteps;

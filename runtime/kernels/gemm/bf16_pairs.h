@@ -46,7 +46,9 @@ template <bool as_in_memory, typename Number>
 void PairNeighbours(const Number* from, int64_t n, float* to) {
   for (int64_t i = 0; i < n; i += 2 * kLanes, to += kLanes) {
     const int numbers = AtMost(n - i, 2 * kLanes);
-    __builtin_prefetch(reinterpret_cast<const char*>(from + i) + kAheadBytes);
+    const char* const ahead = reinterpret_cast<const char*>(from + i) + kAheadBytes;
+    __builtin_prefetch(ahead);
+    if (sizeof(Number) > sizeof(uint16_t)) __builtin_prefetch(ahead + 64);
     const __m512i elements = Load(from + i, numbers);
     StoreElements(as_in_memory ? elements : _mm512_rol_epi32(elements, 16), (numbers + 1) / 2, to);
   }
