@@ -1,6 +1,7 @@
 // The rounds of Philox4x32-10 for any vector type, for the files of the instruction sets alone.
 // Each of them defines `Words` in an unnamed namespace: vectors of kLanes 64-bit lanes. A lane has
-// a word in its lower half; the upper half is arbitrary, as Product does not read it.
+// a word in its lower half; the upper half is arbitrary, as Product does not read it. Counters
+// gives whole lanes, first + l * stride in lane l. Store writes the words of two vectors.
 #ifndef TPURUN_RUNTIME_BASE_PHILOX_LOOPS_H_
 #define TPURUN_RUNTIME_BASE_PHILOX_LOOPS_H_
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
 #include "runtime/ops/op_list.h"
 #include "tests/ops/kernel_case.h"
@@ -72,10 +73,16 @@ inline Literal ClassIds(int64_t rows, int64_t classes) {
   return literal;
 }
 
-// Of an f32 or u8 literal.
+// Of an f32, bf16 or u8 literal.
 inline double At(const Literal& literal, int64_t i) {
-  return literal.shape().dtype == DType::kU8 ? literal.values<uint8_t>()[i]
-                                             : literal.values<float>()[i];
+  switch (literal.shape().dtype) {
+    case DType::kU8:
+      return literal.values<uint8_t>()[i];
+    case DType::kBF16:
+      return FromBFloat16Bits(literal.values<uint16_t>()[i]);
+    default:
+      return literal.values<float>()[i];
+  }
 }
 
 inline OpCall CallOf(const std::string& op, const Attrs& attrs,

@@ -47,11 +47,12 @@ TEST(Formulas, PoolsOfWindows) {
     for (const int64_t channels : {1, 5, 32, 33, 70}) {
       const int64_t oh = of.Rows(kH), ow = of.Columns(kW);
       const Literal x = Numbers({kImages, kH, kW, channels}, 20);
-      // Of the largest: with equal numbers, and one or more NaN in a window.
-      Literal steps = x;
+      // Of the largest: with equal numbers, and one or more NaN in a window. bf16 numbers.
+      Literal steps = x, steps_bf16(Shape{DType::kBF16, x.shape().dims});
       for (int64_t i = 0; i < x.shape().num_elements(); ++i) {
         float& step = steps.values<float>()[i];
         step = i % 5 == 0 ? std::numeric_limits<float>::quiet_NaN() : std::round(4 * step) / 4;
+        steps_bf16.values<uint16_t>()[i] = BFloat16Bits(step);
       }
       const Literal dy = Numbers({kImages, oh, ow, channels}, 21);
       std::vector<Exact> most, numbers, means;
@@ -88,6 +89,7 @@ TEST(Formulas, PoolsOfWindows) {
       Attrs attrs = of.Pads();
       attrs.Set("window", Dims{of.height, of.width});
       ASSERT_NO_FATAL_FAILURE(ExpectFormula("max_pool", attrs, {steps}, {most, numbers}));
+      ASSERT_NO_FATAL_FAILURE(ExpectFormula("max_pool", attrs, {steps_bf16}, {most, numbers}));
       ASSERT_NO_FATAL_FAILURE(ExpectFormula("avg_pool", attrs, {x}, {means}));
       attrs.Set("x_dims", x.shape().dims);
       ASSERT_NO_FATAL_FAILURE(
