@@ -33,10 +33,12 @@ std::vector<int> AllowedCpus() {
   return cpus;
 }
 
-bool PinThread(pthread_t thread, int cpu) {
+bool PinThread(pthread_t thread, int cpu) { return PinThread(thread, std::span(&cpu, 1)); }
+
+bool PinThread(pthread_t thread, std::span<const int> cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
   return pthread_setaffinity_np(thread, sizeof(set), &set) == 0;
 }
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tpurun {
@@ -26,8 +27,9 @@ class ScopedFlushDenormals {
 
 // The numbers of the CPUs that this process may run on, in ascending order.
 std::vector<int> AllowedCpus();
-// Binds a thread to one CPU. Returns false if the system refuses.
+// Binds a thread to one CPU, or to several. Returns false if the system refuses.
 bool PinThread(pthread_t thread, int cpu);
+bool PinThread(pthread_t thread, std::span<const int> cpus);
 // The time that a thread of this process has run on CPUs; 0 if the system does not tell.
 std::chrono::nanoseconds CpuTime(pthread_t thread);
 

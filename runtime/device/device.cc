@@ -73,6 +73,8 @@ class Workers final : public Device {
     TPURUN_DCHECK(program.program().outfeed.empty() || args.outfeed != nullptr);
     run_ = RunState{.program = &program, .args = args};
     run_.result.status = absl::OkStatus();
+    run_.measures =
+        spin_ && !program.step_alone.empty() && args.fabric == nullptr && args.profile == nullptr;
     run_.with_prologue =
         program.prologue_version != args.variables_version || program.prologue_version < 0;
     run_.bases[static_cast<size_t>(Base::kShared)] = program.shared();
@@ -93,10 +95,11 @@ class Workers final : public Device {
     NextStep(absl::OkStatus());
     if (args.profile != nullptr) args.profile->AddStepTick(0, Ticks());
     if (!run_.stop) {
-      if (const LoadedPhase* const beside = BeginPhase()) {
+      if (const LoadedPhase* const beside = BeginPhase(0)) {
         RunExchanges(*beside);
         work_.Finish(1);  // not the last unit
       }
+      if (run_.measures) sharing().RunBegins(StepSharing::Clock::now());
       StartRun();
       std::unique_lock lock(mutex_);
       while (!idle_.wait_until(lock, next_beat, [&] { return running_ == 0; })) {
@@ -104,6 +107,7 @@ class Workers final : public Device {
         beat();
         lock.lock();
       }
+      if (run_.measures) sharing().RunEnds(StepSharing::Clock::now());
       if (args.profile != nullptr) args.profile->End();
       program.prologue_version = first_error_.ok() ? args.variables_version : -1;
     }
@@ -114,9 +118,10 @@ class Workers final : public Device {
 
   int num_workers() const override { return num_workers_; }
 
-  absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
-      const CoreProgram& program, const std::vector<void*>& variables) override {
-    return LoadedProgram::Load(program, variables, num_workers_, spin_);
+  absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
+                                                      const std::vector<void*>& variables,
+                                                      const CoreProgram* alone) override {
+    return LoadedProgram::Load(program, variables, alone, num_workers_, spin_);
   }
 
   absl::StatusOr<double> TimeAlone(LoadedProgram& program, int instruction) override {
@@ -162,14 +167,15 @@ class Workers final : public Device {
     Bases bases = {};
     bool feeds_out = false;
     std::chrono::steady_clock::time_point phase_begin;  // of a periodic one
+    bool measures = false;                              // whether one worker is faster
+    bool alone = false;                                 // one worker computes the current phase
     RunResult result;
-  };
-  struct alignas(64) PartBases {
-    Bases of;
   };
   struct alignas(64) Count {
     std::atomic<int64_t> instructions{0};
   };
+
+  StepSharing& sharing() { return run_.program->sharing; }
 
   void StartRun() {
     {
@@ -204,18 +210,18 @@ class Workers final : public Device {
     SharedWork::Phase phase;
     while (true) {
       phase = NextPhase(worker, phase.number);
-      if (own_cpus_) own_cpus_->Return(worker);
+      Return(worker, phase);
       if constexpr (kProfiles) run_.args.profile->EndWait(worker, phase.number);
       if (phase.units == 0) return;
       const int groups = RunGroups<kProfiles>(worker, phase);
       SetComputes(worker, false);
       // On whatever CPU it is: others wait.
       const bool last = groups > 0 && work_.Finish(groups);
-      const LoadedPhase* beside = last ? EndPhase() : nullptr;
-      if (own_cpus_) own_cpus_->Return(worker);
+      const LoadedPhase* beside = last ? EndPhase(worker) : nullptr;
+      Return(worker, phase);
       while (beside != nullptr) {
         RunBeside<kProfiles>(worker, *beside);
-        beside = work_.Finish(1) ? EndPhase() : nullptr;
+        beside = work_.Finish(1) ? EndPhase(worker) : nullptr;
       }
     }
   }
@@ -232,16 +238,21 @@ class Workers final : public Device {
     if (own_cpus_) own_cpus_->SetComputes(worker, computes);
   }
 
+  // Binds a worker to its own CPU, unless it computes alone.
+  void Return(int worker, const SharedWork::Phase& phase) {
+    if (own_cpus_ && phase.only < 0) own_cpus_->Return(worker);
+  }
+
   // Waits for a phase after number `seen`.
   SharedWork::Phase NextPhase(int worker, uint64_t seen) {
     // Two migrations of a thread take less than the first pause.
     constexpr std::chrono::nanoseconds kFirst = std::chrono::microseconds(50);
     constexpr std::chrono::nanoseconds kMost = std::chrono::milliseconds(2);
-    SharedWork::Phase phase = work_.Spin(seen);
-    if (!own_cpus_) return phase.number == seen ? work_.Wait(seen) : phase;
+    SharedWork::Phase phase = work_.Spin(worker, seen);
+    if (!own_cpus_) return phase.number == seen ? work_.Wait(worker, seen) : phase;
     for (auto pause = kFirst; phase.number == seen; pause = std::min(2 * pause, kMost)) {
       own_cpus_->Watch(worker);
-      phase = work_.Sleep(seen, pause);
+      phase = work_.Sleep(worker, seen, pause);
       if (phase.number == seen) own_cpus_->Lend(worker);
     }
     return phase;
@@ -276,7 +287,7 @@ class Workers final : public Device {
   // still arrives at every rendezvous.
   template <class Recorder>
   void RunGroup(int worker, const LoadedPhase& phase, int group, Recorder& recorder) {
-    const int side_by_side = run_.program->InterleavedParts(phase.replicas_per_call);
+    const int side_by_side = phase.interleaved;
     const int begin = group * side_by_side, end = begin + side_by_side;
     for (int part = begin; part < end; ++part) {
       bases_[part].of = run_.bases;
@@ -320,23 +331,7 @@ class Workers final : public Device {
 
   // Runs part `part` and the other parts of the same call.
   absl::Status RunInstruction(const LoadedInstruction& instruction, int worker, int part) {
-    const int own = (part - instruction.first_part) / instruction.part_step;
-    TPURUN_DCHECK(own >= 0 && own + instruction.replicas_per_call <= instruction.parts);
-    const int replicas = instruction.pointers_per_value;
-    void** const pointers = pointers_[worker].data();
-    TPURUN_DCHECK(instruction.addresses.size() * replicas <= pointers_[worker].size());
-    void** next = pointers;
-    for (const Address& address : instruction.addresses) {
-      for (int replica = 0; replica < replicas; ++replica, ++next)
-        *next = address.On(bases_[part + replica].of, instruction.per_core ? part + replica : 0);
-    }
-    KernelArgs args{
-        .operands = pointers,
-        .results = pointers + instruction.num_operands * replicas,
-        .scratch = instruction.scratch.On(bases_[part].of, instruction.per_core ? part : 0),
-        .worker = worker};
-    args.begin = instruction.per_core ? 0 : instruction.part_begins[own];
-    args.end = instruction.per_core ? instruction.end : instruction.part_begins[own + 1];
+    const KernelArgs args = instruction.ArgsOf(bases_, worker, part, pointers_[worker]);
     if (instruction.is_update) [[unlikely]]
       return RunUpdate(instruction, args);
     return instruction.kernel->Run(args);
@@ -367,14 +362,14 @@ class Workers final : public Device {
 
   // The functions below run only in the thread that has ended a phase, and in Run before the first.
 
-  // Begins the next phase with instructions, or ends the run. If that phase has exchanges too,
-  // returns it: the caller is to run them while workers run the instructions, and then to tell
-  // work_, which counts them as a unit.
-  const LoadedPhase* BeginPhase() {
+  // Begins the next phase with instructions, or ends the run. Of a step for one worker, `worker`
+  // computes it. If that phase has exchanges too, returns it: the caller is to run them while
+  // workers run the instructions, and then to tell work_, which counts them as a unit.
+  const LoadedPhase* BeginPhase(int worker) {
     while (!run_.stop) {
       if (schedule_.ended()) {
         if (schedule_.in_step()) EndStep();
-        if (!run_.stop) schedule_.BeginStep(run_.index);
+        if (!run_.stop) schedule_.BeginStep(run_.index, run_.measures && sharing().alone());
         continue;
       }
       const LoadedPhase& phase = *schedule_.current().phase;
@@ -388,14 +383,18 @@ class Workers final : public Device {
     }
     const ScheduledPhase& next = schedule_.current();
     if (next.kind == ScheduledPhase::kPeriodic) run_.phase_begin = std::chrono::steady_clock::now();
-    const int side_by_side = run_.program->InterleavedParts(next.phase->replicas_per_call);
+    const bool alone = schedule_.alone();
+    if (alone && !run_.alone && own_cpus_) own_cpus_->Free(worker);
+    run_.alone = alone;
+    const int side_by_side = next.phase->interleaved;
     const LoadedPhase* const beside = next.phase->exchanges.empty() ? nullptr : next.phase;
-    work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side, beside == nullptr ? 0 : 1);
+    work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side, beside == nullptr ? 0 : 1,
+                alone ? worker : -1);
     return beside;
   }
 
   // Returns what BeginPhase does.
-  const LoadedPhase* EndPhase() {
+  const LoadedPhase* EndPhase(int worker) {
     const ScheduledPhase& ended = schedule_.current();
     if (ended.kind == ScheduledPhase::kPeriodic) {
       const std::chrono::duration<double> seconds =
@@ -408,7 +407,7 @@ class Workers final : public Device {
     }
     if (ended.kind == ScheduledPhase::kOfStep) AfterStepPhase(ended.index);
     schedule_.Next();
-    return BeginPhase();
+    return BeginPhase(worker);
   }
 
   // The exchanges of a phase without instructions. All workers wait.
@@ -463,6 +462,7 @@ class Workers final : public Device {
     ++run_.result.steps;
     ++run_.index;
     steps_done_.store(run_.index, std::memory_order_relaxed);
+    if (run_.measures) sharing().StepEnds(StepSharing::Clock::now);
     if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(run_.index, Ticks());
     NextStep(std::move(ended));
   }
@@ -583,9 +583,9 @@ class Workers final : public Device {
   RunState run_;
   Exchanges exchanges_;
   PhaseSchedule schedule_;
-  std::array<PartBases, kMaxParts> bases_ = {};  // [part]
-  std::vector<std::vector<void*>> pointers_;     // [worker]; for the addresses of one instruction
-  std::vector<Count> counts_;                    // [worker]
+  std::array<PartBases, kMaxParts> bases_ = {};
+  std::vector<std::vector<void*>> pointers_;  // [worker]; for the addresses of one instruction
+  std::vector<Count> counts_;                 // [worker]
 };
 
 }  // namespace

@@ -83,9 +83,12 @@ class Device {
   virtual int num_workers() const = 0;
   // `variables[i]` is the memory of program.variables[i]. For a per-core variable it holds
   // num_replicas consecutive copies, each padded to a multiple of 64 bytes. The memory must outlive
-  // the loaded program.
+  // the loaded program. `alone`: ForOneWorker of the same compiled program. Its step then takes the
+  // place of that of `program` where that is faster (step_sharing.h), without a fabric or a
+  // profile.
   virtual absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
-      const CoreProgram& program, const std::vector<void*>& variables) = 0;
+      const CoreProgram& program, const std::vector<void*>& variables,
+      const CoreProgram* alone = nullptr) = 0;
   // Blocks until the steps are done. Only one Run at a time.
   virtual RunResult Run(LoadedProgram& program, const RunArgs& args) = 0;
 

@@ -39,8 +39,9 @@ Arena::Arena(int64_t bytes)
 Arena::~Arena() { ::operator delete(data_, std::align_val_t(4096)); }
 
 LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables,
-                             int num_workers, bool spin)
+                             const CoreProgram* alone, int num_workers, bool spin)
     : program_(program),
+      alone_(alone == nullptr ? std::nullopt : std::optional(*alone)),
       variables_(variables),
       infeed_(LayoutOf(program.infeed, program.num_replicas)),
       outfeed_(LayoutOf(program.outfeed, program.outfeed_replicas())),
@@ -57,10 +58,14 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
       of_parts.push_back(
           std::make_unique<Barrier>(replicas_per_call / InterleavedParts(replicas_per_call), spin));
   }
-  for (int worker = 0; worker < num_workers; ++worker) {
-    workers_.push_back(std::make_unique<Arena>(InterleavedParts(interleaving_.replicas_per_call) *
-                                               Aligned(program.worker_bytes)));
+  most_interleaved_ = InterleavedParts(interleaving_.replicas_per_call);
+  worker_stride_ = Aligned(program.worker_bytes);
+  if (alone != nullptr) {
+    most_interleaved_ = std::max(most_interleaved_, alone->interleaving().replicas_per_call);
+    worker_stride_ = std::max(worker_stride_, Aligned(alone->worker_bytes));
   }
+  for (int worker = 0; worker < num_workers; ++worker)
+    workers_.push_back(std::make_unique<Arena>(most_interleaved_ * worker_stride_));
   for (int replica = 0; replica < program.num_replicas; ++replica)
     replica_ids_.push_back(program.first_replica + replica);
 }
@@ -80,19 +85,31 @@ bool LoadedInstruction::IsFinite(const CheckedResult& result, const KernelArgs& 
 }
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
-    const CoreProgram& program, const std::vector<void*>& variables, int num_workers, bool spin) {
+    const CoreProgram& program, const std::vector<void*>& variables, const CoreProgram* alone,
+    int num_workers, bool spin) {
   if (variables.size() != program.variables.size()) {
     return absl::InternalError(absl::StrCat("the program has ", program.variables.size(),
                                             " variables, ", variables.size(), " were bound"));
   }
-  std::unique_ptr<LoadedProgram> loaded(new LoadedProgram(program, variables, num_workers, spin));
-  ASSIGN_OR_RETURN(loaded->prologue, loaded->LoadPhases(loaded->program_.prologue));
-  ASSIGN_OR_RETURN(loaded->step, loaded->LoadPhases(loaded->program_.step));
+  std::unique_ptr<LoadedProgram> loaded(
+      new LoadedProgram(program, variables, alone, num_workers, spin));
+  int number = 0;
+  const auto load = [&](const std::vector<Phase>& phases) {
+    return loaded->LoadPhases(phases, loaded->interleaving_, num_workers, number);
+  };
+  ASSIGN_OR_RETURN(loaded->prologue, load(loaded->program_.prologue));
+  int number_alone = number;
+  ASSIGN_OR_RETURN(loaded->step, load(loaded->program_.step));
   for (const PeriodicSection& range : loaded->program_.periodic) {
     LoadedPeriodicSection& periodic = loaded->periodic.emplace_back();
     periodic.period = range.period;
-    ASSIGN_OR_RETURN(periodic.before, loaded->LoadPhases(range.before));
-    ASSIGN_OR_RETURN(periodic.after, loaded->LoadPhases(range.after));
+    ASSIGN_OR_RETURN(periodic.before, load(range.before));
+    ASSIGN_OR_RETURN(periodic.after, load(range.after));
+  }
+  if (loaded->alone_.has_value()) {
+    ASSIGN_OR_RETURN(
+        loaded->step_alone,
+        loaded->LoadPhases(loaded->alone_->step, loaded->alone_->interleaving(), 1, number_alone));
   }
   if (program.loss.space != Space::kNone)
     loaded->loss_ = loaded->Resolve({program.loss, Shape{DType::kF32, {}}});
@@ -202,19 +219,21 @@ std::optional<NotFinite> LoadedProgram::FindNotFinite() const {
   return std::nullopt;
 }
 
-absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
-    const std::vector<Phase>& phases) {
+absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(const std::vector<Phase>& phases,
+                                                                   const Interleaving& interleaving,
+                                                                   int num_workers, int& number) {
   std::vector<LoadedPhase> loaded_phases;
   for (const Phase& phase : phases) {
-    LoadedPhase loaded_phase{.parts = std::max(1, phase.parts()),
-                             .replicas_per_call = phase.replicas_per_call(),
-                             .joined = phase.joined()};
-    const int64_t place_mask = loaded_phase.replicas_per_call - 1;
-    if (loaded_phase.joined &&
-        InterleavedParts(loaded_phase.replicas_per_call) != loaded_phase.replicas_per_call) {
+    const int replicas_per_call = phase.replicas_per_call();
+    LoadedPhase loaded_phase{
+        .parts = std::max(1, phase.parts()),
+        .replicas_per_call = replicas_per_call,
+        .interleaved = tpurun::InterleavedParts(replicas_per_call, interleaving, num_workers),
+        .joined = phase.joined()};
+    const int64_t place_mask = replicas_per_call - 1;
+    if (loaded_phase.joined && loaded_phase.interleaved != replicas_per_call) {
       return absl::InternalError(absl::StrCat("replicas are joined for other workers than ",
-                                              num_workers_, ": ", loaded_phase.replicas_per_call,
-                                              " in a call"));
+                                              num_workers, ": ", replicas_per_call, " in a call"));
     }
     for (const Instruction& instruction : phase.instructions) {
       const OpCall call = CallOfInstruction(instruction, program_.num_replicas);
@@ -227,7 +246,7 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
       if (!exchanges) kernels_.back()->SetWorkers(static_cast<int>(workers_.size()));
       LoadedInstruction loaded{.kernel = kernels_.back().get(),
                                .instruction = &instruction,
-                               .number = static_cast<int>(kernels_.size()) - 1,
+                               .number = number++,
                                .per_core = instruction.per_core,
                                .replicas_per_call = instruction.replicas_per_call,
                                .pointers_per_value = call.replicas_per_call,
@@ -244,11 +263,15 @@ absl::StatusOr<std::vector<LoadedPhase>> LoadedProgram::LoadPhases(
         loaded.scratch = Resolve({instruction.scratch, Shape{}});
       loaded.end = Units(call) * call.replicas_per_call;
       AddChecks(call, loaded);
-      if (!instruction.per_core) {
-        for (int part = 0; part <= instruction.parts; ++part)
-          loaded.part_begins.push_back(BeginOfPart(call, part));
-        // Part p is [part_begins[p], part_begins[p + 1]): the parts cover all units exactly once.
-        TPURUN_DCHECK(std::is_sorted(loaded.part_begins.begin(), loaded.part_begins.end()));
+      if (instruction.per_core) {
+        loaded.shares = {{.begin = 0, .end = loaded.end}};
+      } else {
+        for (int part = 0; part < instruction.parts; ++part) {
+          loaded.shares.push_back(
+              {.begin = BeginOfPart(call, part), .end = BeginOfPart(call, part + 1)});
+          // The parts cover all units exactly once.
+          TPURUN_DCHECK(loaded.shares[part].begin <= loaded.shares[part].end);
+        }
       }
       max_addresses_ = std::max(max_addresses_, loaded.addresses.size() * call.replicas_per_call);
       (exchanges ? loaded_phase.exchanges : loaded_phase.instructions).push_back(std::move(loaded));

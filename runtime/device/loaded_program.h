@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/device/barrier.h"
+#include "runtime/device/step_sharing.h"
 #include "runtime/ir/op_def.h"
 #include "runtime/program/core_program.h"
 
@@ -22,6 +24,11 @@ namespace tpurun {
 // The start of an address. The base of kAbsolute is nullptr: the offset is then the address.
 enum class Base : uint8_t { kAbsolute, kShared, kCore, kWorker, kInfeed, kOutfeed, kCount };
 using Bases = std::array<std::byte*, static_cast<size_t>(Base::kCount)>;
+
+// Of one part. Parts are begun by different workers.
+struct alignas(64) PartBases {
+  Bases of;
+};
 
 struct Address {
   Base base = Base::kAbsolute;
@@ -56,9 +63,12 @@ struct LoadedInstruction {
   int replicas_per_call = 1;
   int pointers_per_value = 1;  // replicas_per_call, or 1 if it joins rows
   int first_part = 0, part_step = 1, parts = 1, end_part = 1;  // its parts in the phase
-  std::vector<int64_t>
-      part_begins;  // shared: part p of them is [part_begins[p], part_begins[p + 1])
-  int64_t end = 1;  // per core: the units are [0, end)
+  // The units of part p of a shared instruction, and of every part of another one.
+  struct Share {
+    int64_t begin = 0, end = 0;
+  };
+  std::vector<Share> shares;
+  int64_t end = 1;  // of all units
   // The results to check after every `checked_units` written units.
   std::vector<CheckedResult> checked;
   int64_t checked_units = 0;
@@ -70,6 +80,26 @@ struct LoadedInstruction {
   int FirstPartFrom(int begin) const {
     const int steps = begin > first_part ? (begin - first_part + part_step - 1) / part_step : 0;
     return first_part + steps * part_step;
+  }
+  // The arguments of a call whose first part is `part`. `bases`: [part]. `pointers`: memory for
+  // those of the operands and results.
+  KernelArgs ArgsOf(std::span<const PartBases, kMaxParts> bases, int worker, int part,
+                    std::span<void*> pointers) const {
+    const int own = (part - first_part) / part_step;
+    TPURUN_DCHECK(own >= 0 && own + replicas_per_call <= parts);
+    TPURUN_DCHECK(addresses.size() * pointers_per_value <= pointers.size());
+    void** next = pointers.data();
+    for (const Address& address : addresses) {
+      for (int replica = 0; replica < pointers_per_value; ++replica, ++next)
+        *next = address.On(bases[part + replica].of, per_core ? part + replica : 0);
+    }
+    const Share& share = shares[per_core ? 0 : own];
+    return {.operands = pointers.data(),
+            .results = pointers.data() + num_operands * pointers_per_value,
+            .scratch = scratch.On(bases[part].of, per_core ? part : 0),
+            .worker = worker,
+            .begin = share.begin,
+            .end = share.end};
   }
   // Whether the units of a result that a call with these arguments has written are finite.
   bool IsFinite(const CheckedResult& result, const KernelArgs& args) const;
@@ -87,6 +117,7 @@ struct LoadedPhase {
   std::vector<LoadedInstruction> exchanges;  // those among processes, in order
   int parts = 1;
   int replicas_per_call = 1;  // the maximum over the instructions
+  int interleaved = 1;        // parts of a worker: InterleavedParts(replicas_per_call)
   bool joined = false;        // the parts of a worker have one memory
 };
 
@@ -113,6 +144,7 @@ class LoadedProgram {
  public:
   static absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
                                                              const std::vector<void*>& variables,
+                                                             const CoreProgram* alone,
                                                              int num_workers, bool spin);
 
   const CoreProgram& program() const { return program_; }
@@ -121,9 +153,8 @@ class LoadedProgram {
   // The arena of `worker` for the part with index `place` among its interleaved parts.
   std::byte* worker(int worker, int place) {
     // The program is loaded for all workers that run it.
-    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) &&
-                  place < InterleavedParts(interleaving_.replicas_per_call));
-    return workers_[worker]->data() + place * Aligned(program_.worker_bytes);
+    TPURUN_DCHECK(worker < static_cast<int>(workers_.size()) && place < most_interleaved_);
+    return workers_[worker]->data() + place * worker_stride_;
   }
   int InterleavedParts(int replicas_per_call) const {
     return tpurun::InterleavedParts(replicas_per_call, interleaving_, num_workers_);
@@ -149,22 +180,30 @@ class LoadedProgram {
   std::optional<NotFinite> FindNotFinite() const;
 
   std::vector<LoadedPhase> prologue, step;
+  std::vector<LoadedPhase> step_alone;  // the step for one worker; empty if there is none
   std::vector<LoadedPeriodicSection> periodic;
   int64_t prologue_version = -1;  // the variables_version of the last prologue run
+  StepSharing sharing;
 
  private:
-  LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables, int num_workers,
-                bool spin);
-  absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases);
+  LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables,
+                const CoreProgram* alone, int num_workers, bool spin);
+  // The phases of `program` for so many workers. `number`: of the next instruction.
+  absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases,
+                                                      const Interleaving& interleaving,
+                                                      int num_workers, int& number);
   // `place_mask`: of the index of a part among those that a worker of the phase interleaves.
   Address Resolve(const Operand& operand, int64_t place_mask = 0) const;
   void AddChecks(const OpCall& call, LoadedInstruction& loaded) const;
 
   CoreProgram program_;
+  std::optional<CoreProgram> alone_;
   std::vector<void*> variables_;
   SlotLayout infeed_, outfeed_;
   const int num_workers_;
   const Interleaving interleaving_;
+  int most_interleaved_ = 1;   // parts of a worker, that are in its memory at a time
+  int64_t worker_stride_ = 0;  // from one of them to the next
   // [log2(replicas_per_call) - 1][part / replicas_per_call]
   std::vector<std::vector<std::unique_ptr<Barrier>>> rendezvous_;
   int64_t core_stride_;

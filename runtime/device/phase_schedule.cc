@@ -18,9 +18,11 @@ void PhaseSchedule::BeginRun(const LoadedProgram& program, int64_t first_step,
   program_ = &program;
   first_step_ = first_step;
   host_call_every_n_steps_ = host_call_every_n_steps;
-  in_step_ = false;
+  in_step_ = alone_ = false;
   of_step_.clear();
   AddPhases(program.step, ScheduledPhase::kOfStep, of_step_);
+  of_step_alone_.clear();
+  AddPhases(program.step_alone, ScheduledPhase::kOfStep, of_step_alone_);
   phases_ = {};
   position_ = 0;
 }
@@ -32,11 +34,13 @@ void PhaseSchedule::BeginPrologue() {
   position_ = 0;
 }
 
-void PhaseSchedule::BeginStep(int64_t index) {
+void PhaseSchedule::BeginStep(int64_t index, bool alone) {
   in_step_ = true;
   position_ = 0;
-  phases_ = of_step_;
-  if (!HasPeriodic(index)) return;
+  const bool has_periodic = HasPeriodic(index);
+  alone_ = alone && !has_periodic;
+  phases_ = alone_ ? of_step_alone_ : of_step_;
+  if (!has_periodic) return;
   others_.clear();
   for (const LoadedPeriodicSection& section : program_->periodic)
     if (IsDue(section.period, index)) AddPhases(section.before, ScheduledPhase::kPeriodic, others_);

@@ -25,8 +25,8 @@ class PhaseSchedule {
   // is counted from its first.
   void BeginRun(const LoadedProgram& program, int64_t first_step, int64_t host_call_every_n_steps);
   void BeginPrologue();
-  // Step `index` of the run.
-  void BeginStep(int64_t index);
+  // Step `index` of the run. `alone`: for one worker, unless it has periodic sections.
+  void BeginStep(int64_t index, bool alone = false);
 
   // Whether step `index` of the run is an n-th step and its number a multiple of `period`.
   bool IsDue(int64_t period, int64_t index) const;
@@ -34,6 +34,8 @@ class PhaseSchedule {
   bool HasPeriodic(int64_t index) const;
 
   bool in_step() const { return in_step_; }  // not in the prologue
+  // Whether the current step is one for one worker.
+  bool alone() const { return alone_; }
   bool ended() const { return position_ == phases_.size(); }
   // Unless it has ended.
   const ScheduledPhase& current() const { return phases_[position_]; }
@@ -42,9 +44,10 @@ class PhaseSchedule {
  private:
   const LoadedProgram* program_ = nullptr;
   int64_t first_step_ = 0, host_call_every_n_steps_ = 1;
-  bool in_step_ = false;
-  std::vector<ScheduledPhase> of_step_;  // of a step without periodic sections
-  std::vector<ScheduledPhase> others_;   // of the prologue, or of a step with them
+  bool in_step_ = false, alone_ = false;
+  // Of a step without periodic sections, for all workers and for one.
+  std::vector<ScheduledPhase> of_step_, of_step_alone_;
+  std::vector<ScheduledPhase> others_;  // of the prologue, or of a step with them
   std::span<const ScheduledPhase> phases_;
   size_t position_ = 0;
 };

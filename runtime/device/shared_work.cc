@@ -7,38 +7,57 @@ namespace tpurun {
 namespace {
 
 // 48 bits of a phase's number: 2^48 phases of a microsecond are nine years.
-constexpr int kNumberShift = 16, kBeginShift = 8, kUnitsBits = 8;
+constexpr int kNumberShift = 16, kBeginShift = 8, kOnlyShift = 8;
 constexpr uint64_t kByte = 0xff;
 
 }  // namespace
 
-void SharedWork::Begin(int units, int unclaimed) {
+SharedWork::SharedWork(int workers, bool spin) : workers_(workers), spin_(spin), claims_(workers) {
+  TPURUN_DCHECK(workers <= kMostWorkers);
+}
+
+void SharedWork::Begin(int units, int unclaimed, int only) {
   TPURUN_DCHECK(units >= 0 && units <= kMostUnits);
   TPURUN_DCHECK(left_.load() == 0);
   left_.store(units + unclaimed, std::memory_order_relaxed);
   const uint64_t number = Current().number + 1;
-  phase_.store(number << kUnitsBits | static_cast<uint64_t>(units));
+  phase_.store(number << kNumberShift | static_cast<uint64_t>(only + 1) << kOnlyShift |
+               static_cast<uint64_t>(units));
+  if (only >= 0) return;
   changes_.fetch_add(1);
   if (sleepers_.load() > 0) FutexWakeAll(changes_);
 }
 
 SharedWork::Phase SharedWork::Current() const {
   const uint64_t word = phase_.load(std::memory_order_acquire);
-  return {.number = word >> kUnitsBits, .units = static_cast<int>(word & kByte)};
+  return {.number = word >> kNumberShift,
+          .units = static_cast<int>(word & kByte),
+          .only = static_cast<int>(word >> kOnlyShift & kByte) - 1};
 }
 
-SharedWork::Phase SharedWork::Spin(uint64_t seen) {
-  if (spin_) SpinUntil([&] { return Current().number != seen; });
-  return Current();
+SharedWork::Phase SharedWork::Next(int worker, uint64_t seen) const {
+  const Phase phase = Current();
+  return phase.only < 0 || phase.only == worker ? phase : Phase{.number = seen};
 }
 
-SharedWork::Phase SharedWork::Sleep(uint64_t seen, std::chrono::nanoseconds most) {
+SharedWork::Phase SharedWork::Spin(int worker, uint64_t seen) {
+  Phase phase = Next(worker, seen);
+  if (spin_ && phase.number == seen)
+    SpinUntil([&] { return (phase = Next(worker, seen)).number != seen; });
+  return phase;
+}
+
+SharedWork::Phase SharedWork::Sleep(int worker, uint64_t seen, std::chrono::nanoseconds most) {
   const auto begin = std::chrono::steady_clock::now();
   std::chrono::nanoseconds left = most;
   sleepers_.fetch_add(1);
   while (true) {
     const uint32_t changes = changes_.load();
-    if (Current().number != seen || left <= std::chrono::nanoseconds::zero()) break;
+    const Phase phase = Next(worker, seen);
+    if (phase.number != seen || left <= std::chrono::nanoseconds::zero()) {
+      sleepers_.fetch_sub(1);
+      return phase;
+    }
     if (most == std::chrono::nanoseconds::max()) {
       FutexWait(changes_, changes);
     } else {
@@ -46,8 +65,6 @@ SharedWork::Phase SharedWork::Sleep(uint64_t seen, std::chrono::nanoseconds most
       left = most - (std::chrono::steady_clock::now() - begin);
     }
   }
-  sleepers_.fetch_sub(1);
-  return Current();
 }
 
 int SharedWork::Claim(const Phase& phase, int worker, int owner) {

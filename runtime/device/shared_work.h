@@ -16,28 +16,31 @@ namespace tpurun {
 
 class SharedWork {
  public:
-  static constexpr int kMostUnits = 255;
+  static constexpr int kMostUnits = 255, kMostWorkers = 254;
 
   struct Phase {
     uint64_t number = 0;  // from 1 on
     int units = 0;        // 0: the work has ended
+    int only = -1;        // the worker that computes it; -1: all do
   };
 
   // Workers that spin wait about 20 microseconds before they sleep.
-  SharedWork(int workers, bool spin) : workers_(workers), spin_(spin), claims_(workers) {}
+  SharedWork(int workers, bool spin);
 
   // Begins the next phase. Only before the workers start, and in the thread for which Finish has
   // returned true. What this thread has written before is seen by who claims a unit. `unclaimed`
-  // units more have to be computed, which nobody claims.
-  void Begin(int units, int unclaimed = 0);
+  // units more have to be computed, which nobody claims. If `only` is a worker, the others wait on.
+  void Begin(int units, int unclaimed = 0, int only = -1);
   // As Begin, of a phase without units.
   void End() { Begin(0); }
 
-  // Waits for a phase after number `seen`, and returns the current one.
-  Phase Wait(uint64_t seen) { return Sleep(seen, std::chrono::nanoseconds::max()); }
-  // As Wait, but for a limited time, after which phase `seen` may still be the current one.
-  Phase Spin(uint64_t seen);
-  Phase Sleep(uint64_t seen, std::chrono::nanoseconds most);
+  // Waits for a phase of `worker` after number `seen`, and returns it.
+  Phase Wait(int worker, uint64_t seen) {
+    return Sleep(worker, seen, std::chrono::nanoseconds::max());
+  }
+  // As Wait, but for a limited time, after which it returns a phase with number `seen`.
+  Phase Spin(int worker, uint64_t seen);
+  Phase Sleep(int worker, uint64_t seen, std::chrono::nanoseconds most);
 
   // Claims a unit of `owner` for `worker`. Returns -1 if there is none or `phase` has ended.
   int Claim(const Phase& phase, int worker, int owner);
@@ -53,11 +56,13 @@ class SharedWork {
   };
 
   Phase Current() const;
+  // The current phase if it is after number `seen` and one of `worker`, else one with that number.
+  Phase Next(int worker, uint64_t seen) const;
 
   const int workers_;
   const bool spin_;
   std::vector<Claims> claims_;                  // [owner]
-  alignas(64) std::atomic<uint64_t> phase_{0};  // number << 8 | units
+  alignas(64) std::atomic<uint64_t> phase_{0};  // number << 16 | (only + 1) << 8 | units
   std::atomic<uint32_t> changes_{0};            // of phase_, to sleep on
   alignas(64) std::atomic<int> left_{0};        // units of the phase that are not computed
   alignas(64) std::atomic<int> sleepers_{0};

@@ -11,6 +11,11 @@ void WorkerCpus::Bind(int worker) {
   PinThread(self.thread, cpus_[worker]);
 }
 
+void WorkerCpus::Free(int worker) {
+  workers_[worker].is_elsewhere.store(true);
+  PinThread(workers_[worker].thread, cpus_);
+}
+
 void WorkerCpus::Return(int worker) {
   Worker& self = workers_[worker];
   if (!self.is_elsewhere.load(std::memory_order_relaxed)) return;

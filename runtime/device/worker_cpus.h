@@ -25,6 +25,8 @@ class WorkerCpus {
   void SetComputes(int worker, bool computes) {
     workers_[worker].computes.store(computes, std::memory_order_relaxed);
   }
+  // Lets the system choose among the CPUs of all workers for `worker`, which will run alone.
+  void Free(int worker);
   // Binds the calling worker to its own CPU if it has got another.
   void Return(int worker);
 
@@ -37,7 +39,7 @@ class WorkerCpus {
  private:
   struct alignas(64) Worker {
     std::atomic<bool> computes{false};
-    std::atomic<bool> is_elsewhere{false};  // bound to the CPU of another worker
+    std::atomic<bool> is_elsewhere{false};  // not bound to its own CPU
     pthread_t thread = 0;
     int borrower = -1;                              // the worker that was last bound to its CPU
     std::vector<std::chrono::nanoseconds> watched;  // [worker]: its CPU time; 0: not computing

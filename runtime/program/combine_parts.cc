@@ -9,10 +9,6 @@
 namespace tpurun {
 namespace {
 
-// Flops and bytes of a phase that is worth a hand-over to another worker: 50 microseconds at 80 of
-// either in a nanosecond.
-constexpr double kMuchWork = 4e6;
-
 bool ComputesAnyShare(const Instruction& instruction) {
   const KernelPlan& plan = instruction.plan;
   return plan.kernel != nullptr && !plan.converts_bf16 &&
@@ -67,9 +63,14 @@ void Spread(Phase& phase) {
 
 }  // namespace
 
+bool IsMuchWork(const Cost& cost) {
+  // Flops and bytes: 50 microseconds at 80 of either in a nanosecond.
+  constexpr double kMuchWork = 4e6;
+  return cost.flops() + cost.bytes() > kMuchWork;
+}
+
 int PartsWanted(const Cost& cost, int num_workers) {
-  const bool hands_over = num_workers > 1 && cost.flops() + cost.bytes() > kMuchWork;
-  return num_workers * (hands_over ? 2 : 1);
+  return num_workers * (num_workers > 1 && IsMuchWork(cost) ? 2 : 1);
 }
 
 void CombineParts(int num_workers, CoreProgram& program) {

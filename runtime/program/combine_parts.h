@@ -23,6 +23,9 @@ namespace tpurun {
 // or a conversion of bf16, or if the workers cannot share its parts equally.
 void CombineParts(int num_workers, CoreProgram& program);
 
+// Whether it is worth a hand-over to another worker.
+bool IsMuchWork(const Cost& cost);
+
 // The parts that a phase of this cost has for so many workers: one, or two of much work, for each.
 int PartsWanted(const Cost& cost, int num_workers);
 

@@ -11,10 +11,8 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/device/loaded_program.h"
-#include "runtime/program/combine_parts.h"
 #include "runtime/program/core_program.h"
-#include "runtime/program/join_replicas.h"
-#include "runtime/program/span_replicas.h"
+#include "runtime/program/for_workers.h"
 
 namespace tpurun {
 namespace {
@@ -78,14 +76,15 @@ absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   const double variables = VariableBytes(graph.variables(), variables_.replicas().count);
   if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
-  CombineParts(device_->num_workers(), program_);
-  JoinReplicas(device_->num_workers(), program_);
-  SpanReplicas(device_->num_workers(), program_);
+  std::optional<CoreProgram> alone;
+  if (device_->num_workers() > 1 && program_.num_replicas >= program_.all_replicas)
+    alone = ForOneWorker(program_);
+  ForWorkers(device_->num_workers(), program_);
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_->num_workers()));
   RETURN_IF_ERROR(variables_.Add(program_.variables));
   ASSIGN_OR_RETURN(const std::vector<void*> memory, variables_.Bind(program_.variables));
-  ASSIGN_OR_RETURN(loaded_, device_->Load(program_, memory));
+  ASSIGN_OR_RETURN(loaded_, device_->Load(program_, memory, alone ? &*alone : nullptr));
   return absl::OkStatus();
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/program/combine_parts.h"
+#include "runtime/program/for_workers.h"
 #include "runtime/program/program_text.h"
 #include "runtime/program/verify_program.h"
 
@@ -89,6 +90,7 @@ std::vector<std::vector<Literal>> Batch(const Graph& graph, int64_t step) {
 }
 
 struct Trained {
+  int64_t calls = 0;  // of all workers
   std::map<std::string, std::vector<Literal>> variables;
   std::vector<std::vector<std::vector<Literal>>> outputs;  // [step][output][replica]
   std::vector<float> loss;
@@ -108,11 +110,14 @@ Trained TrainOnInterpreter(const Graph& graph, int64_t steps) {
   return trained;
 }
 
-// `new_versions`: the prologue runs before every loop, not only before the first.
+// `new_versions`: the prologue runs before every loop, not only before the first. `alone`: now and
+// then one worker computes steps alone.
 Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t loop,
-                      bool new_versions = false) {
+                      bool new_versions = false, bool alone = false) {
   auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
   EXPECT_TRUE(program.ok()) << program.status();
+  const std::optional<CoreProgram> for_one = alone ? ForOneWorker(*program) : std::nullopt;
+  EXPECT_EQ(for_one.has_value(), alone);
   CombineParts(workers, *program);
   EXPECT_TRUE(VerifyProgram(*program).ok()) << VerifyProgram(*program);
   std::map<std::string, Literal> store;
@@ -122,8 +127,9 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   }
   const auto device = Device::Create(workers);
   EXPECT_EQ(device->num_workers(), workers);
-  auto loaded = device->Load(*program, variables);
+  auto loaded = device->Load(*program, variables, alone ? &*for_one : nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
+  (*loaded)->sharing = StepSharing(StepSharing::Clock::duration::max());
   const SlotLayout in = LayoutOf(program->infeed, program->num_replicas);
   const SlotLayout out = LayoutOf(program->outfeed, program->num_replicas);
   EntryRing infeed(in.bytes, 4, 2), outfeed(OutfeedEntryBytes(*program), 4, 2);
@@ -143,7 +149,7 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   });
   Trained trained;
   std::thread consumer([&] {
-    for (int64_t step = 0; step < steps; ++step) {
+    for (int64_t step = 0; step < steps; step += program->outfeed[0].period) {
       const auto entry = outfeed.Front();
       ASSERT_TRUE(entry.ok()) << entry.status();
       std::vector<std::vector<Literal>> outputs;
@@ -163,6 +169,7 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   });
   for (int64_t step = 0; step < steps;) {
     const RunResult result = device->Run(**loaded, {.iterations = std::min(loop, steps - step),
+                                                    .first_step = step,
                                                     .variables_version = new_versions ? step : 0,
                                                     .infeed = &infeed,
                                                     .outfeed = &outfeed});
@@ -176,7 +183,8 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   // A worker that the system does not run leaves its parts to the others.
   const std::vector<int64_t> ran = device->InstructionsRun();
   EXPECT_EQ(std::ssize(ran), device->num_workers());
-  EXPECT_GT(std::accumulate(ran.begin(), ran.end(), int64_t{0}), 0);
+  trained.calls = std::accumulate(ran.begin(), ran.end(), int64_t{0});
+  EXPECT_GT(trained.calls, 0);
   for (const auto& [name, literal] : store) trained.variables[name] = {literal};
   return trained;
 }
@@ -242,6 +250,24 @@ void ExpectNearInterpreter(const Graph& graph) {
       ASSERT_NEAR(first.variables.at(name)[0].values<float>()[i], literals[0].values<float>()[i],
                   1e-3)
           << name;
+    }
+  }
+}
+
+// The loops end within windows of trials, and steps with outputs are those of all workers.
+TEST_P(DeviceTest, StepsOfOneWorkerAloneGiveTheSameBits) {
+  if (AllowedCpus().size() < 2) GTEST_SKIP() << "more workers than CPUs have no trials";
+  const Graph graph = TrainGraph(GetParam(), 7);
+  constexpr int64_t kSteps = 500;
+  const Trained want = TrainOnDevice(graph, kSteps, 2, kSteps);
+  for (const int64_t loop : {kSteps, kSteps * 2 / 3}) {
+    const Trained got = TrainOnDevice(graph, kSteps, 2, loop, false, true);
+    EXPECT_EQ(got.variables, want.variables);
+    EXPECT_EQ(got.outputs, want.outputs);
+    EXPECT_EQ(got.loss, want.loss);
+    // Of the program for one worker, instructions that several share have fewer calls.
+    if (GetParam() == 1) {
+      EXPECT_LT(got.calls, want.calls);
     }
   }
 }

@@ -82,5 +82,24 @@ TEST_F(WorkerCpusTest, AWorkerThatDoesNotComputeKeepsItsCpu) {
   waits.join();
 }
 
+TEST_F(WorkerCpusTest, AFreeWorkerMayRunOnEveryCpuUntilItReturns) {
+  WorkerCpus cpus(cpus_);
+  std::thread worker([&] {
+    const auto count = [] {
+      cpu_set_t set;
+      EXPECT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+      return CPU_COUNT(&set);
+    };
+    cpus.Bind(1);
+    EXPECT_EQ(count(), 1);
+    cpus.Free(1);
+    EXPECT_EQ(count(), 2);
+    cpus.Return(1);
+    EXPECT_EQ(count(), 1);
+    EXPECT_EQ(sched_getcpu(), cpus_[1]);
+  });
+  worker.join();
+}
+
 }  // namespace
 }  // namespace tpurun
