@@ -15,6 +15,9 @@ constexpr char kTraceBegin[] = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"
 
 double WholeNanoseconds(double microseconds) { return std::round(microseconds * 1e3); }
 
+// Perfetto takes the threads 0 of all processes for one: the idle thread of Linux.
+int ThreadOf(int lane) { return lane + 1; }
+
 }  // namespace
 
 std::string TraceString(std::string_view text) {
@@ -24,14 +27,14 @@ std::string TraceString(std::string_view text) {
 
 void TraceEvents::NameProcess(int process, std::string_view name) {
   Add(absl::StrCat("{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":", process,
-                   ",\"tid\":0,\"args\":{\"name\":", TraceString(name), "}}"));
+                   ",\"args\":{\"name\":", TraceString(name), "}}"));
   Add(absl::StrCat("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", process,
-                   ",\"tid\":0,\"args\":{\"sort_index\":", process, "}}"));
+                   ",\"args\":{\"sort_index\":", process, "}}"));
 }
 
 void TraceEvents::NameLane(int process, int lane, std::string_view name) {
-  Add(absl::StrCat("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", process, ",\"tid\":", lane,
-                   ",\"args\":{\"name\":", TraceString(name), "}}"));
+  Add(absl::StrCat("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":", process,
+                   ",\"tid\":", ThreadOf(lane), ",\"args\":{\"name\":", TraceString(name), "}}"));
 }
 
 void TraceEvents::AddSpan(int process, int lane, std::string_view name, double begin, double end,
@@ -39,14 +42,14 @@ void TraceEvents::AddSpan(int process, int lane, std::string_view name, double b
   const double from = WholeNanoseconds(begin), to = WholeNanoseconds(end);
   Add(absl::StrFormat(
       "{\"ph\":\"X\",\"name\":%s,\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,\"args\":%s}",
-      ToAbsl(name), process, lane, from / 1e3, (to - from) / 1e3, ToAbsl(args)));
+      ToAbsl(name), process, ThreadOf(lane), from / 1e3, (to - from) / 1e3, ToAbsl(args)));
 }
 
 void TraceEvents::AddCount(int process, std::string_view name, std::string_view unit, double time,
                            int64_t value) {
-  Add(absl::StrFormat(
-      "{\"ph\":\"C\",\"name\":%s,\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"args\":{%s:%d}}",
-      TraceString(name), process, WholeNanoseconds(time) / 1e3, TraceString(unit), value));
+  Add(absl::StrFormat("{\"ph\":\"C\",\"name\":%s,\"pid\":%d,\"ts\":%.3f,\"args\":{%s:%d}}",
+                      TraceString(name), process, WholeNanoseconds(time) / 1e3, TraceString(unit),
+                      value));
 }
 
 std::string TraceEvents::Take() {

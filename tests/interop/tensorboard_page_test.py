@@ -30,7 +30,7 @@ class TensorBoardPageTest(unittest.TestCase):
         cls.served = tensorboard_test.TensorBoardTest
         cls.addClassCleanup(cls.served.doClassCleanups)
         cls.served.setUpClass()
-        directory = tempfile.TemporaryDirectory()
+        directory = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)  # the browser's
         cls.addClassCleanup(directory.cleanup)
         cls.browser = browser.Browser(directory.name)
         cls.addClassCleanup(cls.browser.close)

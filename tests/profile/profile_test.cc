@@ -402,8 +402,8 @@ TEST(TraceTest, HasEverySpanAndEveryLane) {
     EXPECT_EQ(event["ph"], "X");
     EXPECT_GE(event["dur"].get<double>(), 0);
     if (event["pid"] == 1) ++spans;
-    if (event["pid"] == 3 && event["tid"] == 0) ++steps;
-    if (event["pid"] == 3 && event["tid"] == 2) ++batches;
+    if (event["pid"] == 3 && event["tid"] == 1) ++steps;
+    if (event["pid"] == 3 && event["tid"] == 3) ++batches;
   }
   const std::vector<std::string> want = {"worker 0", "worker 1", "core 0",    "core 1",
                                          "core 2",   "core 3",   "steps",     "waits of the device",
