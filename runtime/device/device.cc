@@ -73,8 +73,8 @@ class Workers final : public Device {
     TPURUN_DCHECK(program.program().outfeed.empty() || args.outfeed != nullptr);
     run_ = RunState{.program = &program, .args = args};
     run_.result.status = absl::OkStatus();
-    run_.measures =
-        spin_ && !program.step_alone.empty() && args.fabric == nullptr && args.profile == nullptr;
+    run_.tries_alone =
+        !program.step_alone.empty() && args.fabric == nullptr && args.profile == nullptr;
     run_.with_prologue =
         program.prologue_version != args.variables_version || program.prologue_version < 0;
     run_.bases[static_cast<size_t>(Base::kShared)] = program.shared();
@@ -99,7 +99,7 @@ class Workers final : public Device {
         RunExchanges(*beside);
         work_.Finish(1);  // not the last unit
       }
-      if (run_.measures) sharing().RunBegins(StepSharing::Clock::now());
+      if (run_.tries_alone) sharing().RunBegins(StepSharing::Clock::now());
       StartRun();
       std::unique_lock lock(mutex_);
       while (!idle_.wait_until(lock, next_beat, [&] { return running_ == 0; })) {
@@ -107,7 +107,7 @@ class Workers final : public Device {
         beat();
         lock.lock();
       }
-      if (run_.measures) sharing().RunEnds(StepSharing::Clock::now());
+      if (run_.tries_alone) sharing().RunEnds(StepSharing::Clock::now());
       if (args.profile != nullptr) args.profile->End();
       program.prologue_version = first_error_.ok() ? args.variables_version : -1;
     }
@@ -121,7 +121,9 @@ class Workers final : public Device {
   absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
                                                       const std::vector<void*>& variables,
                                                       const CoreProgram* alone) override {
-    return LoadedProgram::Load(program, variables, alone, num_workers_, spin_);
+    const bool may_be_alone = spin_ && num_workers_ <= SharedWork::kMostWorkers;
+    return LoadedProgram::Load(program, variables, may_be_alone ? alone : nullptr, num_workers_,
+                               spin_);
   }
 
   absl::StatusOr<double> TimeAlone(LoadedProgram& program, int instruction) override {
@@ -167,8 +169,7 @@ class Workers final : public Device {
     Bases bases = {};
     bool feeds_out = false;
     std::chrono::steady_clock::time_point phase_begin;  // of a periodic one
-    bool measures = false;                              // whether one worker is faster
-    bool alone = false;                                 // one worker computes the current phase
+    bool tries_alone = false;                           // one worker, if that is faster
     RunResult result;
   };
   struct alignas(64) Count {
@@ -240,7 +241,7 @@ class Workers final : public Device {
 
   // Binds a worker to its own CPU, unless it computes alone.
   void Return(int worker, const SharedWork::Phase& phase) {
-    if (own_cpus_ && phase.only < 0) own_cpus_->Return(worker);
+    if (own_cpus_) phase.only < 0 ? own_cpus_->Return(worker) : own_cpus_->Unbind(worker);
   }
 
   // Waits for a phase after number `seen`.
@@ -249,8 +250,9 @@ class Workers final : public Device {
     constexpr std::chrono::nanoseconds kFirst = std::chrono::microseconds(50);
     constexpr std::chrono::nanoseconds kMost = std::chrono::milliseconds(2);
     SharedWork::Phase phase = work_.Spin(worker, seen);
-    if (!own_cpus_) return phase.number == seen ? work_.Wait(worker, seen) : phase;
     for (auto pause = kFirst; phase.number == seen; pause = std::min(2 * pause, kMost)) {
+      // One that computes alone needs no CPU of others.
+      if (!own_cpus_ || phase.only >= 0) return work_.Wait(worker, seen);
       own_cpus_->Watch(worker);
       phase = work_.Sleep(worker, seen, pause);
       if (phase.number == seen) own_cpus_->Lend(worker);
@@ -369,7 +371,7 @@ class Workers final : public Device {
     while (!run_.stop) {
       if (schedule_.ended()) {
         if (schedule_.in_step()) EndStep();
-        if (!run_.stop) schedule_.BeginStep(run_.index, run_.measures && sharing().alone());
+        if (!run_.stop) schedule_.BeginStep(run_.index, run_.tries_alone && sharing().alone());
         continue;
       }
       const LoadedPhase& phase = *schedule_.current().phase;
@@ -383,13 +385,10 @@ class Workers final : public Device {
     }
     const ScheduledPhase& next = schedule_.current();
     if (next.kind == ScheduledPhase::kPeriodic) run_.phase_begin = std::chrono::steady_clock::now();
-    const bool alone = schedule_.alone();
-    if (alone && !run_.alone && own_cpus_) own_cpus_->Free(worker);
-    run_.alone = alone;
     const int side_by_side = next.phase->interleaved;
     const LoadedPhase* const beside = next.phase->exchanges.empty() ? nullptr : next.phase;
     work_.Begin((next.phase->parts + side_by_side - 1) / side_by_side, beside == nullptr ? 0 : 1,
-                alone ? worker : -1);
+                schedule_.alone() ? worker : -1);
     return beside;
   }
 
@@ -462,7 +461,7 @@ class Workers final : public Device {
     ++run_.result.steps;
     ++run_.index;
     steps_done_.store(run_.index, std::memory_order_relaxed);
-    if (run_.measures) sharing().StepEnds(StepSharing::Clock::now);
+    if (run_.tries_alone) sharing().StepEnds(StepSharing::Clock::now);
     if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(run_.index, Ticks());
     NextStep(std::move(ended));
   }

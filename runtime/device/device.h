@@ -83,8 +83,8 @@ class Device {
   virtual int num_workers() const = 0;
   // `variables[i]` is the memory of program.variables[i]. For a per-core variable it holds
   // num_replicas consecutive copies, each padded to a multiple of 64 bytes. The memory must outlive
-  // the loaded program. `alone`: ForOneWorker of the same compiled program. Its step then takes the
-  // place of that of `program` where that is faster (step_sharing.h), without a fabric or a
+  // the loaded program. `alone`: FitToOneWorker of the same compiled program. Its step then takes
+  // the place of that of `program` where that is faster (step_sharing.h), without a fabric or a
   // profile.
   virtual absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
       const CoreProgram& program, const std::vector<void*>& variables,

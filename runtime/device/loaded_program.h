@@ -25,7 +25,7 @@ namespace tpurun {
 enum class Base : uint8_t { kAbsolute, kShared, kCore, kWorker, kInfeed, kOutfeed, kCount };
 using Bases = std::array<std::byte*, static_cast<size_t>(Base::kCount)>;
 
-// Of one part. Parts are begun by different workers.
+// Those of one part, in a cache line of their own: different workers write those of neighbours.
 struct alignas(64) PartBases {
   Bases of;
 };
@@ -63,7 +63,7 @@ struct LoadedInstruction {
   int replicas_per_call = 1;
   int pointers_per_value = 1;  // replicas_per_call, or 1 if it joins rows
   int first_part = 0, part_step = 1, parts = 1, end_part = 1;  // its parts in the phase
-  // The units of part p of a shared instruction, and of every part of another one.
+  // The units of part p of a shared instruction, or of every part of a per-core one.
   struct Share {
     int64_t begin = 0, end = 0;
   };
@@ -188,7 +188,7 @@ class LoadedProgram {
  private:
   LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables,
                 const CoreProgram* alone, int num_workers, bool spin);
-  // The phases of `program` for so many workers. `number`: of the next instruction.
+  // The phases of a program for so many workers. `number`: of the next instruction.
   absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases,
                                                       const Interleaving& interleaving,
                                                       int num_workers, int& number);
@@ -211,7 +211,7 @@ class LoadedProgram {
   std::vector<std::unique_ptr<Arena>> workers_;
   std::unique_ptr<int32_t> loop_index_;
   std::vector<int32_t> replica_ids_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;  // [instruction]; nullptr for an exchange
+  std::vector<std::unique_ptr<Kernel>> kernels_;  // of all instructions; nullptr for an exchange
   Address loss_;
   size_t max_addresses_ = 0;
 };

@@ -12,12 +12,9 @@ constexpr uint64_t kByte = 0xff;
 
 }  // namespace
 
-SharedWork::SharedWork(int workers, bool spin) : workers_(workers), spin_(spin), claims_(workers) {
-  TPURUN_DCHECK(workers <= kMostWorkers);
-}
-
 void SharedWork::Begin(int units, int unclaimed, int only) {
   TPURUN_DCHECK(units >= 0 && units <= kMostUnits);
+  TPURUN_DCHECK(only < kMostWorkers);
   TPURUN_DCHECK(left_.load() == 0);
   left_.store(units + unclaimed, std::memory_order_relaxed);
   const uint64_t number = Current().number + 1;
@@ -36,8 +33,9 @@ SharedWork::Phase SharedWork::Current() const {
 }
 
 SharedWork::Phase SharedWork::Next(int worker, uint64_t seen) const {
-  const Phase phase = Current();
-  return phase.only < 0 || phase.only == worker ? phase : Phase{.number = seen};
+  Phase phase = Current();
+  if (phase.only >= 0 && phase.only != worker) phase.number = seen;
+  return phase;
 }
 
 SharedWork::Phase SharedWork::Spin(int worker, uint64_t seen) {

@@ -16,7 +16,8 @@ namespace tpurun {
 
 class SharedWork {
  public:
-  static constexpr int kMostUnits = 255, kMostWorkers = 254;
+  static constexpr int kMostUnits = 255;
+  static constexpr int kMostWorkers = 255;  // of those that may compute a phase alone
 
   struct Phase {
     uint64_t number = 0;  // from 1 on
@@ -25,11 +26,12 @@ class SharedWork {
   };
 
   // Workers that spin wait about 20 microseconds before they sleep.
-  SharedWork(int workers, bool spin);
+  SharedWork(int workers, bool spin) : workers_(workers), spin_(spin), claims_(workers) {}
 
   // Begins the next phase. Only before the workers start, and in the thread for which Finish has
   // returned true. What this thread has written before is seen by who claims a unit. `unclaimed`
-  // units more have to be computed, which nobody claims. If `only` is a worker, the others wait on.
+  // units more have to be computed, which nobody claims. If `only` is a worker, the others keep
+  // waiting.
   void Begin(int units, int unclaimed = 0, int only = -1);
   // As Begin, of a phase without units.
   void End() { Begin(0); }
@@ -38,7 +40,8 @@ class SharedWork {
   Phase Wait(int worker, uint64_t seen) {
     return Sleep(worker, seen, std::chrono::nanoseconds::max());
   }
-  // As Wait, but for a limited time, after which it returns a phase with number `seen`.
+  // As Wait, but for a limited time, after which it returns a phase with number `seen`, and with
+  // the worker that computes the current one.
   Phase Spin(int worker, uint64_t seen);
   Phase Sleep(int worker, uint64_t seen, std::chrono::nanoseconds most);
 
@@ -56,7 +59,7 @@ class SharedWork {
   };
 
   Phase Current() const;
-  // The current phase if it is after number `seen` and one of `worker`, else one with that number.
+  // The current phase, with number `seen` if it is not one of `worker`.
   Phase Next(int worker, uint64_t seen) const;
 
   const int workers_;

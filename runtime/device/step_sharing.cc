@@ -9,25 +9,28 @@ void StepSharing::StageEnds(Clock::time_point now) {
     case Stage::kRest:
       windows_ = 0;
       fastest_.fill(Clock::duration::max());
+      begin_ = now;
       return Begin(Stage::kSkip, kSkipped);
     case Stage::kSkip:
+      if (now - begin_ < kWakingUp) return Begin(Stage::kSkip, kSkipped);
       begin_ = now;
       return Begin(Stage::kWindow, kWindow);
     case Stage::kWindow:
-      return WindowEnds(now - begin_);
+      return WindowEnds(now);
   }
 }
 
-void StepSharing::WindowEnds(Clock::duration window) {
+void StepSharing::WindowEnds(Clock::time_point now) {
+  const Clock::duration window = now - begin_;
   fastest_[alone_] = std::min(fastest_[alone_], window);
-  if (!alone_ && window / kWindow > longest_) return Rest(false);
+  if (window / kMuchSlower > fastest_[!alone_]) return Rest(!alone_);
   if (++windows_ < kWindows) {
     alone_ = !alone_;
+    begin_ = now;
     return Begin(Stage::kSkip, kSkipped);
   }
-  // Who changes has to gain 3 %.
-  const bool other = !chosen_;
-  Rest(fastest_[other] < fastest_[chosen_] * 97 / 100 ? other : chosen_);
+  // The other kind has to gain 3 %.
+  Rest(fastest_[!chosen_] < fastest_[chosen_] * 97 / 100 ? !chosen_ : chosen_);
 }
 
 void StepSharing::Rest(bool alone) {

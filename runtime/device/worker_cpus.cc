@@ -11,14 +11,18 @@ void WorkerCpus::Bind(int worker) {
   PinThread(self.thread, cpus_[worker]);
 }
 
-void WorkerCpus::Free(int worker) {
-  workers_[worker].is_elsewhere.store(true);
-  PinThread(workers_[worker].thread, cpus_);
+void WorkerCpus::Unbind(int worker) {
+  Worker& self = workers_[worker];
+  if (self.is_unbound) return;
+  self.is_unbound = true;
+  self.is_elsewhere.store(true);
+  PinThread(self.thread, cpus_);
 }
 
 void WorkerCpus::Return(int worker) {
   Worker& self = workers_[worker];
   if (!self.is_elsewhere.load(std::memory_order_relaxed)) return;
+  self.is_unbound = false;
   self.is_elsewhere.store(false);
   PinThread(self.thread, cpus_[worker]);
 }

@@ -25,9 +25,9 @@ class WorkerCpus {
   void SetComputes(int worker, bool computes) {
     workers_[worker].computes.store(computes, std::memory_order_relaxed);
   }
-  // Lets the system choose among the CPUs of all workers for `worker`, which will run alone.
-  void Free(int worker);
-  // Binds the calling worker to its own CPU if it has got another.
+  // Lets the system choose among the CPUs of all workers for the calling worker, until it returns.
+  void Unbind(int worker);
+  // Binds the calling worker to its own CPU if it is not.
   void Return(int worker);
 
   // A worker that waits calls Watch, sleeps for a while, calls Lend, and sleeps again. Lend binds
@@ -40,6 +40,7 @@ class WorkerCpus {
   struct alignas(64) Worker {
     std::atomic<bool> computes{false};
     std::atomic<bool> is_elsewhere{false};  // not bound to its own CPU
+    bool is_unbound = false;                // for this worker alone
     pthread_t thread = 0;
     int borrower = -1;                              // the worker that was last bound to its CPU
     std::vector<std::chrono::nanoseconds> watched;  // [worker]: its CPU time; 0: not computing

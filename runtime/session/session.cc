@@ -12,7 +12,7 @@
 #include "runtime/base/status.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/program/core_program.h"
-#include "runtime/program/for_workers.h"
+#include "runtime/program/fit_to_workers.h"
 
 namespace tpurun {
 namespace {
@@ -78,8 +78,8 @@ absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
   ASSIGN_OR_RETURN(program_, Compile(graph, options));
   std::optional<CoreProgram> alone;
   if (device_->num_workers() > 1 && program_.num_replicas >= program_.all_replicas)
-    alone = ForOneWorker(program_);
-  ForWorkers(device_->num_workers(), program_);
+    alone = FitToOneWorker(program_);
+  FitToWorkers(device_->num_workers(), program_);
   RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
                             device_->num_workers()));
   RETURN_IF_ERROR(variables_.Add(program_.variables));

@@ -16,7 +16,8 @@
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/program/combine_parts.h"
-#include "runtime/program/for_workers.h"
+#include "runtime/program/fit_to_workers.h"
+#include "runtime/program/join_replicas.h"
 #include "runtime/program/program_text.h"
 #include "runtime/program/verify_program.h"
 
@@ -116,10 +117,11 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
                       bool new_versions = false, bool alone = false) {
   auto program = Compile(graph, {.ops = OpsOfPasses(), .loss_output = "loss"});
   EXPECT_TRUE(program.ok()) << program.status();
-  const std::optional<CoreProgram> for_one = alone ? ForOneWorker(*program) : std::nullopt;
+  const std::optional<CoreProgram> for_one = alone ? FitToOneWorker(*program) : std::nullopt;
   EXPECT_EQ(for_one.has_value(), alone);
   CombineParts(workers, *program);
   EXPECT_TRUE(VerifyProgram(*program).ok()) << VerifyProgram(*program);
+  if (alone) JoinReplicas(workers, *program);
   std::map<std::string, Literal> store;
   std::vector<void*> variables;
   for (const Variable& variable : program->variables) {
@@ -129,7 +131,6 @@ Trained TrainOnDevice(const Graph& graph, int64_t steps, int workers, int64_t lo
   EXPECT_EQ(device->num_workers(), workers);
   auto loaded = device->Load(*program, variables, alone ? &*for_one : nullptr);
   EXPECT_TRUE(loaded.ok()) << loaded.status();
-  (*loaded)->sharing = StepSharing(StepSharing::Clock::duration::max());
   const SlotLayout in = LayoutOf(program->infeed, program->num_replicas);
   const SlotLayout out = LayoutOf(program->outfeed, program->num_replicas);
   EntryRing infeed(in.bytes, 4, 2), outfeed(OutfeedEntryBytes(*program), 4, 2);
@@ -254,13 +255,14 @@ void ExpectNearInterpreter(const Graph& graph) {
   }
 }
 
-// The loops end within windows of trials, and steps with outputs are those of all workers.
+// A trial begins with step 32. The second loops end within its windows. Steps with outputs are
+// those of all workers.
 TEST_P(DeviceTest, StepsOfOneWorkerAloneGiveTheSameBits) {
   if (AllowedCpus().size() < 2) GTEST_SKIP() << "more workers than CPUs have no trials";
   const Graph graph = TrainGraph(GetParam(), 7);
-  constexpr int64_t kSteps = 500;
+  constexpr int64_t kSteps = 1000;
   const Trained want = TrainOnDevice(graph, kSteps, 2, kSteps);
-  for (const int64_t loop : {kSteps, kSteps * 2 / 3}) {
+  for (const int64_t loop : {kSteps, int64_t{13}}) {
     const Trained got = TrainOnDevice(graph, kSteps, 2, loop, false, true);
     EXPECT_EQ(got.variables, want.variables);
     EXPECT_EQ(got.outputs, want.outputs);
@@ -347,9 +349,24 @@ class LoadedTest : public testing::Test {
     for (const Variable& variable : program_.variables)
       variables.push_back(
           store_.insert({variable.name, InitialValue(variable)}).first->second.data());
-    auto loaded = device_->Load(program_, variables);
+    const std::optional<CoreProgram> for_one = FitToOneWorker(program_);
+    ASSERT_TRUE(for_one.has_value());
+    auto loaded = device_->Load(program_, variables, &*for_one);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     loaded_ = *std::move(loaded);
+  }
+
+  // Runs steps until one worker is to compute the next one alone.
+  void RunUntilAlone() {
+    EntryRing infeed(LayoutOf(program_.infeed, 8).bytes, 8, 1);
+    for (int run = 0; run < 10000 && !loaded_->sharing.alone(); ++run) {
+      for (int i = 0; i < 8; ++i) {
+        ASSERT_TRUE(infeed.Reserve().ok());
+        infeed.Commit();
+      }
+      ASSERT_EQ(device_->Run(*loaded_, {.iterations = 8, .infeed = &infeed}).steps, 8);
+    }
+    ASSERT_TRUE(loaded_->sharing.alone());
   }
 
   CoreProgram program_;
@@ -372,6 +389,44 @@ TEST_F(LoadedTest, StopsBeforeTheUpdateWhenALossIsNotFinite) {
   EXPECT_EQ(result.status.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(infeed.consumed(), 0);
   EXPECT_TRUE(store_ == before);
+}
+
+TEST_F(LoadedTest, RunsOfOneWorkerAloneEndAsThoseOfAll) {
+  if (AllowedCpus().size() < 2) GTEST_SKIP() << "more workers than CPUs have no trials";
+  const SlotLayout in = LayoutOf(program_.infeed, 8);
+  ASSERT_NO_FATAL_FAILURE(RunUntilAlone());
+  EntryRing closed(in.bytes, 4, 1);
+  ASSERT_TRUE(closed.Reserve().ok());
+  closed.Commit();
+  closed.Close(absl::DataLossError("record 1 is damaged"));
+  RunResult result = device_->Run(*loaded_, {.iterations = 5, .infeed = &closed});
+  EXPECT_EQ(result.steps, 1);
+  EXPECT_EQ(result.status, absl::DataLossError("record 1 is damaged"));
+
+  ASSERT_NO_FATAL_FAILURE(RunUntilAlone());
+  EntryRing bad(in.bytes, 4, 1);
+  auto entry = bad.Reserve();
+  const int32_t bad_label = 99;
+  std::memcpy(*entry + in.offsets[1] + 3 * in.replica_bytes[1], &bad_label, sizeof(bad_label));
+  bad.Commit();
+  result = device_->Run(*loaded_, {.iterations = 5, .infeed = &bad});
+  EXPECT_TRUE(result.loss_not_finite);
+  EXPECT_EQ(result.bad_replica, 3);
+
+  ASSERT_NO_FATAL_FAILURE(RunUntilAlone());
+  EntryRing waited_for(in.bytes, 4, 1);
+  ASSERT_TRUE(waited_for.Reserve().ok());
+  waited_for.Commit();
+  std::atomic<int> interrupt{0};
+  std::thread signal([&] {
+    while (waited_for.consumed() < 1) std::this_thread::yield();
+    interrupt.store(1);
+  });
+  result =
+      device_->Run(*loaded_, {.iterations = 5, .infeed = &waited_for, .interrupt = &interrupt});
+  signal.join();
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(result.steps, 1);
 }
 
 // A prologue of two phases: the sum reads what all parts of the first one wrote.

@@ -33,9 +33,6 @@ class StepSharingTest : public ::testing::Test {
     }
   }
 
-  static constexpr int64_t kTrial =
-      StepSharing::kWindows * (StepSharing::kWindow + StepSharing::kSkipped);
-
   microseconds shared_{8}, alone_{12};
   int64_t reads_ = 0;
   StepSharing sharing_;
@@ -66,7 +63,7 @@ TEST_F(StepSharingTest, AGainOfTwoPercentChangesNothing) {
   EXPECT_EQ(Run(1000), 1000);
 }
 
-TEST_F(StepSharingTest, TrialsThatAgreeTakeLessThanOnePercent) {
+TEST_F(StepSharingTest, TrialsThatAgreeTakeLittle) {
   Run(1'000'000);
   reads_ = 0;
   const int64_t of_one = Run(1'000'000);
@@ -75,25 +72,44 @@ TEST_F(StepSharingTest, TrialsThatAgreeTakeLessThanOnePercent) {
   EXPECT_LT(reads_, 1'000);
 }
 
-TEST_F(StepSharingTest, LongStepsAreNeverOfOneWorker) {
-  shared_ = microseconds(150);
-  alone_ = microseconds(100);
-  EXPECT_EQ(Run(1'000'000), 0);
-  sharing_ = StepSharing(microseconds(200));
-  RunTrial();
-  EXPECT_EQ(Run(1000), 1000);
+// Workers that wake up take 200 microseconds, which do not count.
+TEST_F(StepSharingTest, StepsAfterAChangeDoNotCount) {
+  alone_ = microseconds(10);
+  while (Run(1), !sharing_.in_trial()) {
+  }
+  bool was_alone = false;
+  for (int i = 0; i < 10'000 && sharing_.in_trial(); ++i) {
+    if (was_alone && !sharing_.alone()) now_ += microseconds(150);
+    was_alone = sharing_.alone();
+    Run(1);
+  }
+  EXPECT_EQ(Run(1000), 0);
 }
 
-TEST_F(StepSharingTest, TheTimeBetweenRunsDoesNotCount) {
-  alone_ = microseconds(7);
-  for (int i = 0; i < 20; ++i) {
-    Run(kTrial / 7);
-    sharing_.RunEnds(now_);
-    now_ += std::chrono::seconds(sharing_.alone() ? 1 : 0);
-    sharing_.RunBegins(now_);
+TEST_F(StepSharingTest, ATrialEndsWhenOneKindIsMuchSlower) {
+  alone_ = microseconds(1000);
+  while (Run(1), !sharing_.in_trial()) {
   }
-  EXPECT_FALSE(sharing_.in_trial());
-  EXPECT_TRUE(sharing_.alone());
+  int64_t slow = 0;
+  while (sharing_.in_trial()) slow += Run(1);
+  EXPECT_EQ(slow, StepSharing::kSkipped + StepSharing::kWindow);
+  EXPECT_EQ(Run(1000), 0);
+}
+
+// No gap within a window counts, however short the runs.
+TEST_F(StepSharingTest, TheTimeBetweenRunsDoesNotCount) {
+  for (const int64_t run : {int64_t{1}, StepSharing::kWindow / 2, int64_t{34}}) {
+    sharing_ = StepSharing();
+    alone_ = microseconds(7);
+    for (int i = 0; i < 1000; ++i) {
+      Run(run);
+      sharing_.RunEnds(now_);
+      now_ += std::chrono::seconds(sharing_.alone() ? 1 : 0);
+      sharing_.RunBegins(now_);
+    }
+    EXPECT_FALSE(sharing_.in_trial()) << run;
+    EXPECT_TRUE(sharing_.alone()) << run;
+  }
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST_F(WorkerCpusTest, AWorkerThatDoesNotComputeKeepsItsCpu) {
   waits.join();
 }
 
-TEST_F(WorkerCpusTest, AFreeWorkerMayRunOnEveryCpuUntilItReturns) {
+TEST_F(WorkerCpusTest, AnUnboundWorkerMayRunOnEveryCpuUntilItReturns) {
   WorkerCpus cpus(cpus_);
   std::thread worker([&] {
     const auto count = [] {
@@ -92,7 +92,7 @@ TEST_F(WorkerCpusTest, AFreeWorkerMayRunOnEveryCpuUntilItReturns) {
     };
     cpus.Bind(1);
     EXPECT_EQ(count(), 1);
-    cpus.Free(1);
+    cpus.Unbind(1);
     EXPECT_EQ(count(), 2);
     cpus.Return(1);
     EXPECT_EQ(count(), 1);

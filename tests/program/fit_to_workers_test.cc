@@ -1,5 +1,5 @@
 // The calls of a program for several workers, and for one of them alone.
-#include "runtime/program/for_workers.h"
+#include "runtime/program/fit_to_workers.h"
 
 #include <optional>
 #include <string>
@@ -27,20 +27,29 @@ CoreProgram Negation(int64_t rows) {
   return *std::move(program);
 }
 
-TEST(ForWorkers, AWorkerHasOneCallForItsCores) {
+TEST(FitToWorkers, AWorkerHasOneCallForItsCores) {
   CoreProgram program = Negation(16);
-  ForWorkers(2, program);
+  FitToWorkers(2, program);
   EXPECT_EQ(program.step[0].instructions[0].replicas_per_call, 4);
 }
 
-TEST(ForWorkers, OneWorkerHasOneCallForAllCores) {
-  const std::optional<CoreProgram> alone = ForOneWorker(Negation(16));
+TEST(FitToWorkers, OneWorkerHasOneCallForAllCores) {
+  const std::optional<CoreProgram> alone = FitToOneWorker(Negation(16));
   ASSERT_TRUE(alone.has_value());
   EXPECT_EQ(alone->step[0].instructions[0].replicas_per_call, 8);
 }
 
-TEST(ForWorkers, MuchWorkIsNotForOneWorker) {
-  EXPECT_FALSE(ForOneWorker(Negation(1 << 16)).has_value());
+TEST(FitToWorkers, StepsWithOutputsAreNotForOneWorker) {
+  CoreProgram program = Negation(16);
+  program.periodic.resize(1);
+  program.periodic[0].period = 2;
+  EXPECT_TRUE(FitToOneWorker(program).has_value());
+  program.periodic[0].period = 1;
+  EXPECT_FALSE(FitToOneWorker(program).has_value());
+}
+
+TEST(FitToWorkers, MuchWorkIsNotForOneWorker) {
+  EXPECT_FALSE(FitToOneWorker(Negation(1 << 16)).has_value());
 }
 
 }  // namespace

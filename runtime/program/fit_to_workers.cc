@@ -1,4 +1,4 @@
-#include "runtime/program/for_workers.h"
+#include "runtime/program/fit_to_workers.h"
 
 #include "runtime/program/combine_parts.h"
 #include "runtime/program/join_replicas.h"
@@ -6,13 +6,15 @@
 
 namespace tpurun {
 
-void ForWorkers(int num_workers, CoreProgram& program) {
+void FitToWorkers(int num_workers, CoreProgram& program) {
   CombineParts(num_workers, program);
   JoinReplicas(num_workers, program);
   SpanReplicas(num_workers, program);
 }
 
-std::optional<CoreProgram> ForOneWorker(const CoreProgram& compiled) {
+std::optional<CoreProgram> FitToOneWorker(const CoreProgram& compiled) {
+  for (const PeriodicSection& section : compiled.periodic)
+    if (section.period == 1) return std::nullopt;
   Cost cost;
   for (const Phase& phase : compiled.step) {
     for (const Instruction& instruction : phase.instructions)
@@ -20,7 +22,7 @@ std::optional<CoreProgram> ForOneWorker(const CoreProgram& compiled) {
   }
   if (IsMuchWork(cost)) return std::nullopt;
   CoreProgram program = compiled;
-  ForWorkers(1, program);
+  FitToWorkers(1, program);
   return program;
 }
 
