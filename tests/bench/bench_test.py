@@ -10,6 +10,7 @@ import unittest
 from unittest import mock
 
 sys.path.insert(0, 'tests/bench')
+import agreement
 import bench
 import machine
 import workloads
@@ -201,6 +202,33 @@ class RoundsTest(unittest.TestCase):
         self.assertGreater(run.seconds, 0)
         self.assertGreater(run.peak_bytes, 1 << 18)
         self.assertGreaterEqual(run.others, 0)
+
+
+VERBOSE = """\
+onednn_verbose,info,oneDNN v2.6.3 (commit N/A)
+onednn_verbose,exec,cpu,reorder,jit:uni,undef,src_f32::blocked:ab:f0 dst_f32::blocked:ba:f0,,,800x2048,0.5
+onednn_verbose,exec,cpu,matmul,brg:avx512_core,undef,src_f32 wei_f32 dst_f32,,,512x800:800x2048:512x2048,2.5
+onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32 wei_f32 dst_f32,,,512x800:800x2048:512x2048,1e+0
+onednn_verbose,exec,cpu,convolution,brg:avx512_core,backward_weights,src_f32 dst_f32,,alg:direct,mb16_ic32oc64,4
+onednn_verbose,exec,cpu,convolution,brg:avx512_core,forward_training,src_f32 dst_f32,,alg:direct,mb16_ic32oc64,8
+"""
+
+
+class AgreementTest(unittest.TestCase):
+
+    def test_entries(self):
+        self.assertEqual(agreement.entry_of('conv2d'), agreement.entry_of('conv2d_input_grad'))
+        self.assertEqual(agreement.entry_of('conv2d_filter_grad'), 'conv2d_filter_grad')
+        self.assertEqual(agreement.entry_of('transpose'), 'others')
+
+    def test_times_of_primitives(self):
+        times = agreement.primitive_times(VERBOSE, 2, False)
+        self.assertEqual({entry: round(1e3 * seconds, 6) for entry, seconds in times.items()},
+                         {'matmul': 2, 'conv2d_filter_grad': 2, 'conv2d + conv2d_input_grad': 4})
+        step = 'onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32,,,8x512:512x2048:8x2048,0.01\n'
+        times = agreement.primitive_times(VERBOSE + 400 * step, 2, True)
+        self.assertAlmostEqual(times['lstm + lstm_grad'], 2e-3)
+        self.assertAlmostEqual(times['matmul'], 2e-3)
 
 
 class TablesTest(unittest.TestCase):
