@@ -1,7 +1,6 @@
 // StepSharing: whether all workers compute the steps of a program, or one of them alone. To hand
-// over a phase of a few microseconds may take longer than it saves, depending on where the CPUs
-// are, and the host of a virtual machine moves them. So both are timed, again and again. Results
-// have the same bits.
+// over a phase of a few microseconds may take longer than it saves, and on a virtual machine it
+// takes longer at times. So both are timed, again and again. Results have the same bits.
 #ifndef TPURUN_RUNTIME_DEVICE_STEP_SHARING_H_
 #define TPURUN_RUNTIME_DEVICE_STEP_SHARING_H_
 

@@ -338,8 +338,9 @@ TEST_P(DeviceTest, EveryKindOfConvolutionGivesTheSameBitsWithAnyWorkers) {
 
 INSTANTIATE_TEST_SUITE_P(Replicas, DeviceTest, ::testing::Values(1, 8));
 
-// The training graph on a device, its variables in `store`.
-class LoadedTest : public testing::Test {
+// The training graph on a device, its variables in `store`; with `true` where one worker computes
+// the next step alone.
+class LoadedTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     auto compiled = Compile(TrainGraph(8, 0), {.ops = OpsOfPasses(), .loss_output = "loss"});
@@ -354,6 +355,9 @@ class LoadedTest : public testing::Test {
     auto loaded = device_->Load(program_, variables, &*for_one);
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     loaded_ = *std::move(loaded);
+    if (!GetParam()) return;
+    if (AllowedCpus().size() < 2) GTEST_SKIP() << "more workers than CPUs have no trials";
+    RunUntilAlone();
   }
 
   // Runs steps until one worker is to compute the next one alone.
@@ -375,7 +379,11 @@ class LoadedTest : public testing::Test {
   std::unique_ptr<LoadedProgram> loaded_;
 };
 
-TEST_F(LoadedTest, StopsBeforeTheUpdateWhenALossIsNotFinite) {
+INSTANTIATE_TEST_SUITE_P(Workers, LoadedTest, ::testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "OneAlone" : "All");
+});
+
+TEST_P(LoadedTest, StopsBeforeTheUpdateWhenALossIsNotFinite) {
   const SlotLayout in = LayoutOf(program_.infeed, 8);
   EntryRing infeed(in.bytes, 2, 1);
   auto entry = infeed.Reserve();
@@ -385,48 +393,11 @@ TEST_F(LoadedTest, StopsBeforeTheUpdateWhenALossIsNotFinite) {
   const std::map<std::string, Literal> before = store_;
   const RunResult result = device_->Run(*loaded_, {.iterations = 5, .infeed = &infeed});
   EXPECT_TRUE(result.loss_not_finite);
+  EXPECT_EQ(result.bad_replica, 3);
   EXPECT_EQ(result.steps, 0);
   EXPECT_EQ(result.status.code(), absl::StatusCode::kAborted);
   EXPECT_EQ(infeed.consumed(), 0);
   EXPECT_TRUE(store_ == before);
-}
-
-TEST_F(LoadedTest, RunsOfOneWorkerAloneEndAsThoseOfAll) {
-  if (AllowedCpus().size() < 2) GTEST_SKIP() << "more workers than CPUs have no trials";
-  const SlotLayout in = LayoutOf(program_.infeed, 8);
-  ASSERT_NO_FATAL_FAILURE(RunUntilAlone());
-  EntryRing closed(in.bytes, 4, 1);
-  ASSERT_TRUE(closed.Reserve().ok());
-  closed.Commit();
-  closed.Close(absl::DataLossError("record 1 is damaged"));
-  RunResult result = device_->Run(*loaded_, {.iterations = 5, .infeed = &closed});
-  EXPECT_EQ(result.steps, 1);
-  EXPECT_EQ(result.status, absl::DataLossError("record 1 is damaged"));
-
-  ASSERT_NO_FATAL_FAILURE(RunUntilAlone());
-  EntryRing bad(in.bytes, 4, 1);
-  auto entry = bad.Reserve();
-  const int32_t bad_label = 99;
-  std::memcpy(*entry + in.offsets[1] + 3 * in.replica_bytes[1], &bad_label, sizeof(bad_label));
-  bad.Commit();
-  result = device_->Run(*loaded_, {.iterations = 5, .infeed = &bad});
-  EXPECT_TRUE(result.loss_not_finite);
-  EXPECT_EQ(result.bad_replica, 3);
-
-  ASSERT_NO_FATAL_FAILURE(RunUntilAlone());
-  EntryRing waited_for(in.bytes, 4, 1);
-  ASSERT_TRUE(waited_for.Reserve().ok());
-  waited_for.Commit();
-  std::atomic<int> interrupt{0};
-  std::thread signal([&] {
-    while (waited_for.consumed() < 1) std::this_thread::yield();
-    interrupt.store(1);
-  });
-  result =
-      device_->Run(*loaded_, {.iterations = 5, .infeed = &waited_for, .interrupt = &interrupt});
-  signal.join();
-  EXPECT_TRUE(result.interrupted);
-  EXPECT_EQ(result.steps, 1);
 }
 
 // A prologue of two phases: the sum reads what all parts of the first one wrote.
@@ -454,7 +425,7 @@ TEST(Device, ARunWithoutAStepLeavesThePrologueToTheNext) {
   EXPECT_EQ(result, 64 * 1024);
 }
 
-TEST_F(LoadedTest, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
+TEST_P(LoadedTest, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
   EntryRing infeed(LayoutOf(program_.infeed, 8).bytes, 4, 1);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(infeed.Reserve().ok());
@@ -466,7 +437,7 @@ TEST_F(LoadedTest, AClosedInfeedEndsTheRunWithItsStatusAfterTheLastBatch) {
   EXPECT_EQ(result.status, absl::DataLossError("record 3 is damaged"));
 }
 
-TEST_F(LoadedTest, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
+TEST_P(LoadedTest, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
   EntryRing infeed(LayoutOf(program_.infeed, 8).bytes, 4, 1);
   ASSERT_TRUE(infeed.Reserve().ok());
   infeed.Commit();
