@@ -14,6 +14,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/text.h"
 #include "runtime/profile/layer_times.h"
+#include "runtime/profile/time_unit.h"
 
 namespace tpurun {
 namespace {
@@ -23,7 +24,6 @@ using proto::ProfileRow;
 constexpr size_t kMostRows = 20;
 constexpr size_t kNameWidth = 34;
 
-std::string Milliseconds(double seconds) { return absl::StrFormat("%.3f", seconds * 1e3); }
 std::string Percent(double share) { return absl::StrFormat("%.1f", share * 100); }
 // The share of a roof; "-" if it was not measured.
 std::string OfRoof(double share) { return share > 0 ? absl::StrFormat("%.0f", share * 100) : "-"; }
@@ -36,35 +36,37 @@ std::string Short(const std::string& name) {
 }
 
 // The cells that all tables of work have.
-Json WorkCells(const ProfileRow& row) {
-  return {{"ms", Milliseconds(row.seconds())},
-          {"share %", Percent(row.share())},
-          {"calls", absl::StrFormat("%.4g", row.calls())},
-          {"GFLOP/s", Rate(row.gflops_per_second())},
-          {"GB/s", Rate(row.gbytes_per_second())},
-          {"kernel %", OfRoof(row.kernel_roof())},
-          {"machine %", OfRoof(row.machine_roof())}};
+Json WorkCells(const ProfileRow& row, const TimeUnit& unit) {
+  Json cells = {
+      {"share %", Percent(row.share())},          {"calls", absl::StrFormat("%.4g", row.calls())},
+      {"GFLOP/s", Rate(row.gflops_per_second())}, {"GB/s", Rate(row.gbytes_per_second())},
+      {"kernel %", OfRoof(row.kernel_roof())},    {"machine %", OfRoof(row.machine_roof())}};
+  cells[unit.symbol] = unit.Text(row.seconds());
+  return cells;
 }
 
-std::vector<RowColumn> WithWorkColumns(std::vector<RowColumn> columns) {
-  for (const char* key : {"ms", "share %", "calls", "GFLOP/s", "GB/s", "kernel %", "machine %"})
+std::vector<RowColumn> WithWorkColumns(std::vector<RowColumn> columns, const TimeUnit& unit) {
+  for (const char* key :
+       {unit.symbol, "share %", "calls", "GFLOP/s", "GB/s", "kernel %", "machine %"}) {
     columns.push_back({key, true});
+  }
   return columns;
 }
 
 void WriteLayers(const proto::Profile& profile, RowWriter& rows) {
+  const TimeUnit unit = TimeUnitOf(profile);
   std::vector<Json> cells;
   for (const LayerTimes& times : TimesByLayer(profile)) {
     cells.push_back({{"layer", Short(times.layer.empty() ? "(unknown)" : times.layer)},
-                     {"forward", Milliseconds(times.forward)},
-                     {"backward", Milliseconds(times.backward)},
-                     {"update", Milliseconds(times.update)},
-                     {"other", Milliseconds(times.other)},
+                     {"forward", unit.Text(times.forward)},
+                     {"backward", unit.Text(times.backward)},
+                     {"update", unit.Text(times.update)},
+                     {"other", unit.Text(times.other)},
                      {"share %", Percent(times.share)},
                      {"GFLOP/s", Rate(times.flops / times.seconds() * 1e-9)},
                      {"GB/s", Rate(times.bytes / times.seconds() * 1e-9)}});
   }
-  rows.Title("\nLayers: milliseconds of all workers in a step");
+  rows.Title(absl::StrFormat("\nLayers: %s of all workers in a step", unit.plural));
   rows.Table({{"layer"},
               {"forward", true},
               {"backward", true},
@@ -77,14 +79,15 @@ void WriteLayers(const proto::Profile& profile, RowWriter& rows) {
 }
 
 void WriteOps(const proto::Profile& profile, RowWriter& rows) {
+  const TimeUnit unit = TimeUnitOf(profile);
   std::vector<Json> cells;
   for (const ProfileRow& row : profile.op()) {
     Json cell = {{"op", row.name()}};
-    cell.update(WorkCells(row));
+    cell.update(WorkCells(row, unit));
     cells.push_back(std::move(cell));
   }
   rows.Title("\nOps");
-  rows.Table(WithWorkColumns({{"op"}}), cells);
+  rows.Table(WithWorkColumns({{"op"}}, unit), cells);
 }
 
 std::string KernelText(const ProfileRow& row) {
@@ -100,12 +103,13 @@ std::string FromText(const ProfileRow& row) {
 }
 
 void WriteInstructions(const proto::Profile& profile, RowWriter& rows) {
+  const TimeUnit unit = TimeUnitOf(profile);
   std::vector<Json> works, kernels;
   const size_t count = std::min<size_t>(kMostRows, profile.instruction_size());
   for (size_t i = 0; i < count; ++i) {
     const ProfileRow& row = profile.instruction(static_cast<int>(i));
     Json cell = {{"#", i + 1}, {"instruction", Short(row.name())}};
-    cell.update(WorkCells(row));
+    cell.update(WorkCells(row, unit));
     works.push_back(std::move(cell));
     kernels.push_back(
         {{"#", i + 1}, {"op", row.op()}, {"kernel", KernelText(row)}, {"from", FromText(row)}});
@@ -114,7 +118,7 @@ void WriteInstructions(const proto::Profile& profile, RowWriter& rows) {
                           count < static_cast<size_t>(profile.instruction_size())
                               ? absl::StrCat(": ", count, " of ", profile.instruction_size())
                               : ""));
-  rows.Table(WithWorkColumns({{"#", true}, {"instruction"}}), works);
+  rows.Table(WithWorkColumns({{"#", true}, {"instruction"}}, unit), works);
   rows.Title("");
   rows.Table({{"#", true}, {"op"}, {"kernel"}, {"from"}}, kernels);
 }
@@ -178,6 +182,7 @@ void WriteInput(const proto::Profile& profile, RowWriter& rows) {
 }
 
 void WriteCriticalPath(const proto::Profile& profile, RowWriter& rows) {
+  const TimeUnit unit = TimeUnitOf(profile);
   std::vector<const ProfileRow*> sorted;
   for (const ProfileRow& row : profile.instruction()) sorted.push_back(&row);
   std::stable_sort(sorted.begin(), sorted.end(), [](const ProfileRow* a, const ProfileRow* b) {
@@ -189,13 +194,13 @@ void WriteCriticalPath(const proto::Profile& profile, RowWriter& rows) {
     if (row->critical_seconds() == 0) break;
     cells.push_back({{"instruction", Short(row->name())},
                      {"op", row->op()},
-                     {"ms", Milliseconds(row->critical_seconds())},
+                     {unit.symbol, unit.Text(row->critical_seconds())},
                      {"step %", Percent(row->critical_seconds() / profile.step_seconds())}});
   }
-  rows.Title(absl::StrFormat("\nCritical path: %s of %s ms; the longest of its instructions",
-                             Milliseconds(profile.critical_path_seconds()),
-                             Milliseconds(profile.step_seconds())));
-  rows.Table({{"instruction"}, {"op"}, {"ms", true}, {"step %", true}}, cells);
+  rows.Title(absl::StrFormat("\nCritical path: %s of %s %s; the longest of its instructions",
+                             unit.Text(profile.critical_path_seconds()),
+                             unit.Text(profile.step_seconds()), unit.symbol));
+  rows.Table({{"instruction"}, {"op"}, {unit.symbol, true}, {"step %", true}}, cells);
 }
 
 void WriteMemory(const proto::Profile& profile, RowWriter& rows) {
@@ -220,16 +225,18 @@ void WriteMemory(const proto::Profile& profile, RowWriter& rows) {
 }
 
 void WriteSlower(const proto::Profile& profile, RowWriter& rows) {
+  const TimeUnit unit = TimeUnitOf(profile);
   std::vector<Json> cells;
   for (const proto::ProfileChange& change : profile.slower()) {
     cells.push_back(
         {{"layer", Short(change.name())},
          {"phase", change.phase()},
-         {"before", Milliseconds(change.seconds_before())},
-         {"now", Milliseconds(change.seconds())},
+         {"before", unit.Text(change.seconds_before())},
+         {"now", unit.Text(change.seconds())},
          {"times", absl::StrFormat("%.2f", change.seconds() / change.seconds_before())}});
   }
-  rows.Title("\nSlower than in the other profile: milliseconds of all workers in a step");
+  rows.Title(absl::StrFormat("\nSlower than in the other profile: %s of all workers in a step",
+                             unit.plural));
   rows.Table({{"layer"}, {"phase"}, {"before", true}, {"now", true}, {"times", true}}, cells);
 }
 
@@ -246,9 +253,10 @@ void WriteProfile(const proto::Profile& profile, std::ostream& out) {
     absl::StrAppend(&devices, " in each of ", processes, " processes");
   rows.Title(absl::StrFormat("%s: %s, %s, batches of %d, %d steps", Escape(profile.model()),
                              profile.mode(), devices, profile.batch_size(), profile.steps()));
+  const TimeUnit unit = TimeUnitOf(profile);
   rows.Title(absl::StrFormat(
-      "A step takes %s ms (median %s): %.0f examples/s", Milliseconds(profile.step_seconds()),
-      Milliseconds(profile.step_seconds_median()), profile.examples_per_second()));
+      "A step takes %s %s (median %s): %.0f examples/s", unit.Text(profile.step_seconds()),
+      unit.symbol, unit.Text(profile.step_seconds_median()), profile.examples_per_second()));
   const proto::MachinePeaks& machine = profile.machine();
   rows.Title(absl::StrFormat(
       "This machine now: %.0f GFLOP/s of f32%s, %.1f GB/s of memory (%s)", machine.f32_gflops(),

@@ -39,6 +39,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/base/text.h"
 #include "runtime/profile/layer_times.h"
+#include "runtime/profile/time_unit.h"
 #include "runtime/report/json_number.h"
 #include "runtime/report/page.h"
 #include "runtime/report/sample.h"
@@ -196,32 +197,30 @@ Json Notes(const Report& report, const HtmlReport& page, const LeftOut& left_out
   return notes;
 }
 
-std::string ProfileMilliseconds(double seconds) { return absl::StrFormat("%.3f", seconds * 1e3); }
 std::string ProfilePercent(double share) { return absl::StrFormat("%.1f", share * 100); }
 
-Json LayerTable(const proto::Profile& profile) {
+Json LayerTable(const proto::Profile& profile, const TimeUnit& unit) {
   Json rows = Json::array();
   for (const LayerTimes& times : TimesByLayer(profile)) {
-    rows.push_back({times.layer, ProfileMilliseconds(times.forward),
-                    ProfileMilliseconds(times.backward), ProfileMilliseconds(times.update),
-                    ProfileMilliseconds(times.other), ProfilePercent(times.share)});
+    rows.push_back({times.layer, unit.Text(times.forward), unit.Text(times.backward),
+                    unit.Text(times.update), unit.Text(times.other), ProfilePercent(times.share)});
   }
   return {{"columns", {"layer", "forward", "backward", "update", "other", "share %"}},
           {"rows", std::move(rows)}};
 }
 
 // The instructions that take most time.
-Json InstructionTable(const proto::Profile& profile) {
+Json InstructionTable(const proto::Profile& profile, const TimeUnit& unit) {
   constexpr int kMostInstructions = 20;
   Json rows = Json::array();
   for (int i = 0; i < std::min(kMostInstructions, profile.instruction_size()); ++i) {
     const proto::ProfileRow& row = profile.instruction(i);
     rows.push_back({row.name(), absl::StrJoin(row.from(), ", "), row.kernel(),
-                    ProfileMilliseconds(row.seconds()), ProfilePercent(row.share()),
+                    unit.Text(row.seconds()), ProfilePercent(row.share()),
                     absl::StrFormat("%.1f", row.gflops_per_second()),
                     absl::StrFormat("%.1f", row.gbytes_per_second())});
   }
-  return {{"columns", {"instruction", "from", "kernel", "ms", "share %", "GFLOP/s", "GB/s"}},
+  return {{"columns", {"instruction", "from", "kernel", unit.symbol, "share %", "GFLOP/s", "GB/s"}},
           {"rows", std::move(rows)}};
 }
 
@@ -230,13 +229,15 @@ Json Profiles(const Report& report) {
   for (size_t run = 0; run < report.runs.size(); ++run) {
     if (!report.runs[run].profile.has_value()) continue;
     const proto::Profile& profile = *report.runs[run].profile;
+    const TimeUnit unit = TimeUnitOf(profile);
     profiles.push_back(
         {{"run", run},
-         {"text", absl::StrFormat("%d steps of %s ms, %.1f examples/s, %d workers. Times are "
-                                  "milliseconds of all workers in a step.",
-                                  profile.steps(), ProfileMilliseconds(profile.step_seconds()),
-                                  profile.examples_per_second(), profile.num_workers())},
-         {"tables", {LayerTable(profile), InstructionTable(profile)}}});
+         {"text",
+          absl::StrFormat("%d steps of %s %s, %.1f examples/s, %d workers. Times are "
+                          "%s of all workers in a step.",
+                          profile.steps(), unit.Text(profile.step_seconds()), unit.symbol,
+                          profile.examples_per_second(), profile.num_workers(), unit.plural)},
+         {"tables", {LayerTable(profile, unit), InstructionTable(profile, unit)}}});
   }
   return profiles;
 }

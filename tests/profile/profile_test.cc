@@ -19,6 +19,7 @@
 #include "runtime/profile/analyze.h"
 #include "runtime/profile/machine_peaks.h"
 #include "runtime/profile/memory_at_peak.h"
+#include "runtime/profile/time_unit.h"
 #include "runtime/profile/trace.h"
 
 namespace tpurun {
@@ -367,6 +368,16 @@ TEST(AnalyzeTest, WorkIsThatOfAllCores) {
   for (const proto::ProfileRow& row : profile.layer())
     forward = forward || (row.name() == "a" && row.phase() == "forward" && row.matrix_flops() > 0);
   EXPECT_TRUE(forward);
+}
+
+TEST(TimeUnitTest, StepsBelowAMillisecondAreInMicroseconds) {
+  proto::Profile profile;
+  profile.set_step_seconds(0.0009996);
+  EXPECT_STREQ(TimeUnitOf(profile).symbol, "us");
+  EXPECT_EQ(TimeUnitOf(profile).Text(81.4e-9), "0.081");
+  profile.set_step_seconds(0.001);
+  EXPECT_STREQ(TimeUnitOf(profile).symbol, "ms");
+  EXPECT_EQ(TimeUnitOf(profile).Text(0.0123456), "12.346");
 }
 
 TEST(MemoryAtPeakTest, CountsWhatLivesTogether) {

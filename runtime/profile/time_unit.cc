@@ -1,0 +1,18 @@
+#include "runtime/profile/time_unit.h"
+
+#include <string>
+
+#include "absl/strings/str_format.h"
+
+namespace tpurun {
+
+std::string TimeUnit::Text(double seconds) const {
+  return absl::StrFormat("%.3f", seconds / this->seconds);
+}
+
+TimeUnit TimeUnitOf(const proto::Profile& profile) {
+  if (profile.step_seconds() < 1e-3) return {"us", "microseconds", 1e-6};
+  return {"ms", "milliseconds", 1e-3};
+}
+
+}  // namespace tpurun
