@@ -12,7 +12,7 @@ import records
 from program import BINARY, MESSAGE, ProgramTest, checkpoint_files, read, sanitizer, write
 from records import digit, example, frame, header
 
-MAX_KILOBYTES = {None: 100, 'address': 400, 'thread': 500}[sanitizer()] * 1024
+MAX_KILOBYTES = (500 if sanitizer() else 100) * 1024
 GOOD = [frame(digit(label % 10)) for label in range(200)]
 FRAME_BYTES = len(GOOD[0])
 
