@@ -27,13 +27,19 @@ Product FilterGradOf(const ConvDims& d, const OpCall& call, const gemm::Tiles& t
   return {d, NumbersOf(call.operands[0], parts.x), NumbersOf(call.operands[1], parts.y), tiles};
 }
 
+constexpr int64_t kMostScratchBytes = int64_t{32} << 20;  // for each worker
+
 // Calls `use` with the product that computes the gradient of a kernel on these tiles.
 template <typename Use>
 auto UseFilterGrad(const ConvDims& d, const OpCall& call, const gemm::Tiles& tiles,
                    const Use& use) {
-  if (tiles.row_unit == 1) return use(FilterGradOf<conv::FilterGrad>(d, call, tiles));
-  if (conv::PixelProducts::Computes(d))
-    return use(FilterGradOf<conv::PixelProducts>(d, call, tiles));
+  const auto products = FilterGradOf<conv::PixelProducts>(d, call, tiles);
+  if (tiles.row_unit == 1) {
+    const auto product = FilterGradOf<conv::FilterGrad>(d, call, tiles);
+    const bool copies = product.AddsFewPixels() && products.ScratchBytes() <= kMostScratchBytes;
+    return copies ? use(products) : use(product);
+  }
+  if (conv::PixelProducts::ReadsInPlace(d)) return use(products);
   return use(FilterGradOf<conv::ShiftedImages>(d, call, tiles));
 }
 
@@ -42,8 +48,7 @@ auto UseFilterGrad(const ConvDims& d, const OpCall& call, const gemm::Tiles& til
 // (16 images of 32 x 32 x 16, 3 x 3 and 16 results: AVX-512 takes 8.1 ms for 8 cores, this 3.5.
 // 4 of 7 x 7 x 512, 3 x 3 and 512 results: 18 and 13 ms; profile of resnet_cifar and resnet50.)
 bool SumsPixels(const ConvDims& d, const OpCall& call) {
-  constexpr int64_t kLeast = 16;                            // channels of x, and of y
-  constexpr int64_t kMostScratchBytes = int64_t{32} << 20;  // for each worker
+  constexpr int64_t kLeast = 16;  // channels of x, and of y
   if (d.c < kLeast || d.f < kLeast) return false;
   return UseFilterGrad(d, call, gemm::kAmxBFloat16Tiles, [](const auto& product) {
     return product.ScratchBytes() <= kMostScratchBytes;

@@ -351,18 +351,31 @@ TEST(FilterGrad, EveryElementIsOneSum) {
         if (!Multiplies(level, form)) continue;
         if (level.tiles->row_unit == 1) {
           ExpectFilterGrad<FilterGrad>(level, d, form, x, dy, chains);
+          ExpectFilterGrad<PixelProducts>(level, d, form, x, dy, chains);
+          if (HasFatalFailure()) return;
           continue;
         }
         const auto sums = [&](const PixelOrder& order) {
           return ExpectedFilterGrad(d, form, order, gemm::OrderOf(*level.tiles), x, dy);
         };
         ExpectFilterGrad<ShiftedImages>(level, d, form, x, dy, sums(OrderOfShiftedImages(d)));
-        if (PixelProducts::Computes(d))
-          ExpectFilterGrad<PixelProducts>(level, d, form, x, dy, sums(in_order));
+        ExpectFilterGrad<PixelProducts>(level, d, form, x, dy, sums(in_order));
         if (HasFatalFailure()) return;
       }
     }
   }
+}
+
+// Those of the last layers of a ResNet-50 do, those of its first layers do not; a single block is
+// written once.
+TEST(FilterGrad, ManyChannelsAddFewPixelsAtATime) {
+  const auto adds_few = [](const ConvDims& d) {
+    return FilterGrad(d, {}, {}, gemm::kPlainTiles).AddsFewPixels();
+  };
+  EXPECT_TRUE(adds_few(Dims(4, 14, 14, 1024, 1, 1, 2048, 2, 0)));
+  EXPECT_TRUE(adds_few(Dims(4, 7, 7, 2048, 1, 1, 512, 1, 0)));
+  EXPECT_FALSE(adds_few(Dims(4, 56, 56, 64, 3, 3, 64, 1, 1)));
+  EXPECT_FALSE(adds_few(Dims(1, 4, 4, 16, 3, 3, 16, 1, 1)));
 }
 
 // Tiles that go beyond the last row or column, parts of panels and several, several blocks, of

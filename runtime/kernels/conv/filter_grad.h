@@ -40,6 +40,9 @@ class FilterGrad {
   // One group, dilations of 1 along the width.
   FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy, const gemm::Tiles& tiles);
 
+  // Whether all tiles of dk are read and written again for each few pixels: that takes longer than
+  // copies for PixelProducts, with the same bits.
+  bool AddsFewPixels() const;
   int64_t ScratchBytes() const;
   // Bytes of the copies that a call for so many columns f makes, for any rows.
   int64_t CopiedBytes(int64_t f) const;
