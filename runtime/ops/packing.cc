@@ -79,42 +79,6 @@ struct Places {
   std::vector<std::pair<int64_t, int64_t>> padding;
 };
 
-// Elements [begin, begin + n) of a line whose places follow each other.
-struct Run {
-  int64_t begin = 0, n = 0;
-};
-
-std::vector<Run> RunsOf(const std::vector<int64_t>& in_line) {
-  std::vector<Run> runs;
-  for (int64_t i = 0; i < std::ssize(in_line); ++i) {
-    if (i > 0 && in_line[i] == in_line[i - 1] + 1) {
-      ++runs.back().n;
-    } else {
-      runs.push_back({i, 1});
-    }
-  }
-  return runs;
-}
-
-// Writes the line to its places: by runs where these are long, else from a converted copy.
-template <typename From, typename To, typename Convert>
-void PackLine(const From* from, const std::vector<int64_t>& in_line, const std::vector<Run>& runs,
-              const Convert& convert, To* to) {
-  constexpr int64_t kLongRun = 4, kTile = 256;
-  const int64_t n = std::ssize(in_line);
-  if (n >= kLongRun * std::ssize(runs)) {
-    for (const Run& run : runs) convert(from + run.begin, run.n, to + in_line[run.begin]);
-    return;
-  }
-  To tile[kTile];
-  for (int64_t begin = 0; begin < n; begin += kTile) {
-    const int64_t count = std::min(kTile, n - begin);
-    const int64_t* const offsets = in_line.data() + begin;
-    convert(from + begin, count, tile);
-    for (int64_t i = 0; i < count; ++i) to[offsets[i]] = tile[i];
-  }
-}
-
 Places PlacesOf(const Shape& shape) {
   TPURUN_DCHECK(shape.layout.plain() || ParseBlockedLayout(shape).has_value());
   std::vector<std::vector<int64_t>> offsets = {{0}};  // for a plain scalar
@@ -159,24 +123,162 @@ Places PlacesOf(const Shape& shape) {
   return places;
 }
 
+// Elements [begin, begin + n) of a line whose places are `step` elements apart.
+struct Run {
+  int64_t begin = 0, n = 0;
+};
+
+std::vector<Run> RunsOf(const std::vector<int64_t>& in_line, int64_t step) {
+  std::vector<Run> runs;
+  for (int64_t i = 0; i < std::ssize(in_line); ++i) {
+    if (i > 0 && in_line[i] == in_line[i - 1] + step) {
+      ++runs.back().n;
+    } else {
+      runs.push_back({i, 1});
+    }
+  }
+  return runs;
+}
+
+// Packs the lines of an array. convert(from, n, to) writes n elements of the packed dtype.
+template <typename From, typename To, typename Convert>
+class LinePacker {
+ public:
+  LinePacker(Places places, Convert convert)
+      : places_(std::move(places)), convert_(std::move(convert)) {
+    const std::vector<int64_t>& in_line = places_.in_line;
+    const auto has_long_runs = [&](int64_t step) {
+      constexpr int64_t kLongRun = 4;
+      runs_ = RunsOf(in_line, step);
+      return std::ssize(in_line) >= kLongRun * std::ssize(runs_);
+    };
+    if (has_long_runs(1)) {
+      order_ = Order::kRuns;
+    } else if (has_long_runs(2)) {
+      order_ = Order::kPairsOfLines;
+    } else {
+      order_ = Order::kBands;
+      const int64_t n = std::ssize(in_line), step = n > 1 ? in_line[1] - in_line[0] : 0;
+      if (std::abs(step) != 1) return;
+      for (int64_t i = 2; i + 1 < n; i += 2)
+        if (in_line[i + 1] - in_line[i] != step) return;
+      unit_ = 2;
+      falls_ = step < 0;
+    }
+  }
+
+  const Places& places() const { return places_; }
+
+  // Lines [begin, end) of the array at `from`.
+  void Pack(const From* from, int64_t begin, int64_t end, To* to) const {
+    const int64_t n = std::ssize(places_.in_line);
+    while (begin < end) {
+      const From* const line = from + begin * n;
+      if (order_ == Order::kRuns) {
+        for (const Run& run : runs_)
+          convert_(line + run.begin, run.n, to + places_.lines[begin] + places_.in_line[run.begin]);
+        ++begin;
+      } else if (order_ == Order::kPairsOfLines && begin + 1 < end &&
+                 AreNeighbours(begin, begin + 1)) {
+        PackPair(line, begin, to);
+        begin += 2;
+      } else {
+        int64_t lines = 1;
+        while (lines < kBand && begin + lines < end && order_ == Order::kBands &&
+               places_.lines[begin + lines] == places_.lines[begin] + lines * unit_)
+          ++lines;
+        unit_ == 2 ? PackBand<2>(line, begin, lines, to) : PackBand<1>(line, begin, lines, to);
+        begin += lines;
+      }
+    }
+  }
+
+ private:
+  enum class Order : uint8_t {
+    kRuns,          // lines are copied in long runs
+    kPairsOfLines,  // the elements of two lines alternate, in long runs
+    kBands,         // of some lines the elements of a column, or of two, follow each other
+  };
+  static constexpr int64_t kBand = 16;   // lines
+  static constexpr int64_t kTile = 128;  // elements of a line that are converted at a time
+
+  bool AreNeighbours(int64_t line, int64_t other) const {
+    return std::abs(places_.lines[line] - places_.lines[other]) == 1;
+  }
+
+  // Lines `first` and the next.
+  void PackPair(const From* from, int64_t first, To* to) const {
+    const int64_t n = std::ssize(places_.in_line);
+    const bool falls = places_.lines[first + 1] < places_.lines[first];
+    to += places_.lines[falls ? first + 1 : first];
+    To lower[kTile], upper[kTile];
+    for (const Run& run : runs_) {
+      for (int64_t begin = run.begin; begin < run.begin + run.n; begin += kTile) {
+        const int64_t count = std::min(kTile, run.begin + run.n - begin);
+        convert_(from + begin, count, falls ? upper : lower);
+        convert_(from + n + begin, count, falls ? lower : upper);
+        To* const pairs = to + places_.in_line[begin];
+        for (int64_t i = 0; i < count; ++i) {
+          pairs[2 * i] = lower[i];
+          pairs[2 * i + 1] = upper[i];
+        }
+      }
+    }
+  }
+
+  // `count` lines from `first` on.
+  template <int unit>
+  void PackBand(const From* from, int64_t first, int64_t count, To* to) const {
+    const int64_t n = std::ssize(places_.in_line);
+    To tile[kBand][kTile];
+    for (int64_t begin = 0; begin < n; begin += kTile) {
+      const int64_t width = std::min(kTile, n - begin);
+      for (int64_t line = 0; line < count; ++line) {
+        convert_(from + line * n + begin, width, tile[line]);
+        if (falls_) SwapPairs(width, tile[line]);
+      }
+      const int64_t* const in_line = places_.in_line.data() + begin;
+      const int64_t whole = width / unit * unit;
+      const auto copy = [&](int64_t lines) {
+        for (int64_t i = 0; i < whole; i += unit) {
+          To* const column = to + places_.lines[first] + in_line[i] - falls_;
+          for (int64_t line = 0; line < lines; ++line)
+            std::memcpy(column + line * unit, &tile[line][i], unit * sizeof(To));
+        }
+      };
+      count == kBand ? copy(kBand) : copy(count);
+      for (int64_t line = 0; whole < width && line < count; ++line)
+        to[places_.lines[first + line] + in_line[whole]] = tile[line][whole];
+    }
+  }
+
+  static void SwapPairs(int64_t n, To* numbers) {
+    for (int64_t i = 0; i + 1 < n; i += 2) std::swap(numbers[i], numbers[i + 1]);
+  }
+
+  const Places places_;
+  const Convert convert_;
+  Order order_ = Order::kRuns;
+  std::vector<Run> runs_;
+  int64_t unit_ = 1;    // elements of a line that stay neighbours in a band
+  bool falls_ = false;  // such neighbours in falling order
+};
+
 // convert(from, n, to) writes n elements of the packed dtype.
 template <typename From, typename To, typename Convert>
 std::unique_ptr<Kernel> PackKernel(const Shape& result, Convert convert) {
-  Places places = PlacesOf(result);
-  std::vector<Run> runs = RunsOf(places.in_line);
-  return KernelOf([=, places = std::move(places), runs = std::move(runs)](const KernelArgs& args) {
+  return KernelOf([result, packer = LinePacker<From, To, Convert>(PlacesOf(result), convert)](
+                      const KernelArgs& args) {
     if (args.begin == args.end) return;
+    const Places& places = packer.places();
     To* const to = static_cast<To*>(args.results[0]);
     if (args.begin == 0) {
       for (const auto& [begin, end] : places.padding) std::fill(to + begin, to + end, To{0});
     }
-    const int64_t n = static_cast<int64_t>(places.in_line.size());
     const int64_t rows = result.rank() == 0 ? 1 : result.dims[0];
-    const int64_t lines = static_cast<int64_t>(places.lines.size()) / rows;
-    for (int64_t line = args.begin * lines; line < args.end * lines; ++line) {
-      PackLine(static_cast<const From*>(args.operands[0]) + line * n, places.in_line, runs, convert,
-               to + places.lines[line]);
-    }
+    const int64_t lines = std::ssize(places.lines) / rows;
+    packer.Pack(static_cast<const From*>(args.operands[0]), args.begin * lines, args.end * lines,
+                to);
   });
 }
 
