@@ -19,6 +19,9 @@
 namespace tpurun {
 namespace {
 
+// Of a gradient of a kernel, for each worker.
+constexpr int64_t kMostScratchBytes = int64_t{32} << 20;
+
 conv::Numbers NumbersOf(const Shape& shape, int part) { return {StorageOf(shape), part}; }
 
 template <typename Product>
@@ -26,8 +29,6 @@ Product FilterGradOf(const ConvDims& d, const OpCall& call, const gemm::Tiles& t
   const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
   return {d, NumbersOf(call.operands[0], parts.x), NumbersOf(call.operands[1], parts.y), tiles};
 }
-
-constexpr int64_t kMostScratchBytes = int64_t{32} << 20;  // for each worker
 
 // Calls `use` with the product that computes the gradient of a kernel on these tiles.
 template <typename Use>
@@ -86,7 +87,8 @@ void OfferFilterGrad(const ConvDims& d, const OpCall& call, const Product& produ
   for (int part = 0; part < call.parts; ++part) {
     const FilterGradShare share =
         ShareOfFilterGrad(d, unit, BeginOfPart(call, part), BeginOfPart(call, part + 1));
-    offer.copied_bytes += product.CopiedBytes(share.f_end - share.f_begin);
+    offer.copied_bytes +=
+        product.CopiedBytes(share.kh_end - share.kh_begin, share.f_end - share.f_begin);
   }
 }
 

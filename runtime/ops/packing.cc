@@ -1,8 +1,11 @@
 #include "runtime/ops/packing.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -197,7 +200,7 @@ class LinePacker {
   enum class Order : uint8_t {
     kRuns,          // lines are copied in long runs
     kPairsOfLines,  // the elements of two lines alternate, in long runs
-    kBands,         // of some lines the elements of a column, or of two, follow each other
+    kBands,         // the elements of neighbouring lines in a column, or in two, follow each other
   };
   static constexpr int64_t kBand = 16;   // lines
   static constexpr int64_t kTile = 128;  // elements of a line that are converted at a time
@@ -256,11 +259,11 @@ class LinePacker {
     for (int64_t i = 0; i + 1 < n; i += 2) std::swap(numbers[i], numbers[i + 1]);
   }
 
-  const Places places_;
-  const Convert convert_;
+  Places places_;
+  Convert convert_;
   Order order_ = Order::kRuns;
   std::vector<Run> runs_;
-  int64_t unit_ = 1;    // elements of a line that stay neighbours in a band
+  int64_t unit_ = 1;    // 1 or 2 elements of a line that stay neighbours in a band
   bool falls_ = false;  // such neighbours in falling order
 };
 

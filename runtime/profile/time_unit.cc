@@ -6,9 +6,7 @@
 
 namespace tpurun {
 
-std::string TimeUnit::Text(double seconds) const {
-  return absl::StrFormat("%.3f", seconds / this->seconds);
-}
+std::string TimeUnit::Text(double time) const { return absl::StrFormat("%.3f", time / seconds); }
 
 TimeUnit TimeUnitOf(const proto::Profile& profile) {
   if (profile.step_seconds() < 1e-3) return {"us", "microseconds", 1e-6};

@@ -11,10 +11,10 @@ namespace tpurun {
 struct TimeUnit {
   const char* symbol;  // "ms"
   const char* plural;  // "milliseconds"
-  double seconds;      // that one has
+  double seconds;      // of one
 
   // A number with three decimals, without the unit.
-  std::string Text(double seconds) const;
+  std::string Text(double time) const;
 };
 
 // Milliseconds; microseconds, if a step takes less than one millisecond.

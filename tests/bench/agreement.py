@@ -158,13 +158,19 @@ def beside_verbose(args, folder):
         print(f'{entry:30}{1e3 * time:11.3f}{1e3 * times[entry]:10.3f}{times[entry] / time:7.2f}')
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
+def parser_of(doc):
+    """The options of options_of, described by the first paragraph of `doc`."""
+    parser = argparse.ArgumentParser(description=doc.split('\n\n', maxsplit=1)[0])
     parser.add_argument('--tpurun', required=True)
     parser.add_argument('--workload', required=True)
     parser.add_argument('--mode', choices=['bf16', 'f32'], default='bf16')
     parser.add_argument('--steps', type=int, default=100)
     parser.add_argument('--threads', type=int, default=2)
+    return parser
+
+
+def main():
+    parser = parser_of(__doc__)
     parser.add_argument('--frequency', type=int, default=997)
     parser.add_argument('--call_graph', default='fp', help='of perf record; dwarf also sees who has called memmove')
     parser.add_argument('--rows', type=int, default=4)

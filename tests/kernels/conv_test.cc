@@ -73,6 +73,8 @@ std::vector<ConvDims> Cases() {
           Dims(3, 40, 50, 4, 3, 3, 18, 1, 1), Dims(0, 4, 4, 2, 3, 3, 4),
           Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
           Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
+          // Pads below 0 leave pixels out.
+          Dims(2, 7, 8, 4, 3, 3, 5, 1, -1),
           // Gradients of x at strides: pixels that none reads, pads that are wider than a window,
           // pixels fewer than the stride, several blocks.
           Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),
@@ -366,16 +368,23 @@ TEST(FilterGrad, EveryElementIsOneSum) {
   }
 }
 
-// Those of the last layers of a ResNet-50 do, those of its first layers do not; a single block is
-// written once.
+// Gradients of the last layers of a ResNet-50 do, those of its first layers do not. A single block
+// is written once. Tiles of few lanes are read and written faster.
 TEST(FilterGrad, ManyChannelsAddFewPixelsAtATime) {
-  const auto adds_few = [](const ConvDims& d) {
-    return FilterGrad(d, {}, {}, gemm::kPlainTiles).AddsFewPixels();
+  const auto adds_few = [](const ConvDims& d, const gemm::Tiles& tiles) {
+    return FilterGrad(d, {}, {}, tiles).AddsFewPixels();
   };
-  EXPECT_TRUE(adds_few(Dims(4, 14, 14, 1024, 1, 1, 2048, 2, 0)));
-  EXPECT_TRUE(adds_few(Dims(4, 7, 7, 2048, 1, 1, 512, 1, 0)));
-  EXPECT_FALSE(adds_few(Dims(4, 56, 56, 64, 3, 3, 64, 1, 1)));
-  EXPECT_FALSE(adds_few(Dims(1, 4, 4, 16, 3, 3, 16, 1, 1)));
+  for (const gemm::Tiles* tiles :
+       {&gemm::kAvx2Tiles, &gemm::kAvx512Tiles, &gemm::kAvx512BFloat16Tiles}) {
+    EXPECT_TRUE(adds_few(Dims(4, 14, 14, 1024, 1, 1, 2048, 2), *tiles));
+    EXPECT_TRUE(adds_few(Dims(4, 7, 7, 2048, 1, 1, 512), *tiles));
+    EXPECT_FALSE(adds_few(Dims(4, 56, 56, 64, 3, 3, 64, 1, 1), *tiles));
+    EXPECT_FALSE(adds_few(Dims(1, 4, 4, 16, 3, 3, 16, 1, 1), *tiles));
+  }
+  const ConvDims wide = Dims(4, 7, 7, 512, 3, 3, 512, 1, 1);
+  EXPECT_TRUE(adds_few(wide, gemm::kAvx2Tiles));
+  EXPECT_FALSE(adds_few(wide, gemm::kAvx512Tiles));
+  EXPECT_TRUE(adds_few(wide, gemm::kAvx512BFloat16Tiles));
 }
 
 // Tiles that go beyond the last row or column, parts of panels and several, several blocks, of

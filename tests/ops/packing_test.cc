@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -56,6 +57,7 @@ TEST(Pack, PutsEveryNumberIntoItsPlaceOfAPanel) {
                                       {5, 48},
                                       {17, 33},
                                       {40, 300},
+                                      {2, 300},
                                       {49, 129},
                                       {64, 96}}) {
     for (const bool transposed : {false, true}) {
@@ -86,7 +88,7 @@ TEST(Pack, PutsEveryNumberIntoItsPlaceOfAPanel) {
                                                 : static_cast<const void*>(want_bf16.data());
           // In one call, and cut into parts of odd numbers of rows.
           for (const int64_t part : {rows, int64_t{3}}) {
-            std::vector<float> got(packed.layout.bytes / sizeof(float), 7.0f);
+            std::vector<std::byte> got(packed.layout.bytes, std::byte{0xff});
             const void* const operands[] = {x.data()};
             void* const results[] = {got.data()};
             const std::unique_ptr<Kernel> kernel = call.op->reference(call);

@@ -47,20 +47,21 @@ int64_t FilterGrad::PanelFloats(int64_t f) const {
   return gemm::AlignedFloats(rows_.block_rows() * pixels_ * columns);
 }
 
-// A tile of AVX-512 has twice as many vectors as one of AVX2, and a multiplication by it takes two
-// pixels where a number is bf16. (Time of FilterGrad divided by that of PixelProducts, pixels at a
+// A tile of AVX-512 has twice as many vectors as one of AVX2, and a multiplication of bf16 numbers
+// takes two pixels. (Time of FilterGrad divided by that of PixelProducts, pixels at a
 // time, for 4 images: AVX-512 with bf16 2.3 of 24, 1.5 of 98, 0.93 of 196; AVX-512 1.8 of 12, 1.1
 // of 56, 0.9 of 196; AVX2 2.0 of 14, 1.2 of 28, 0.9 of 65.)
 bool FilterGrad::AddsFewPixels() const {
+  constexpr int64_t kFewPixels = 4;  // for each lane of a vector and number of an element
   const int64_t times = DivideUp(d_.n * image_blocks_, blocks_);
-  return times > 1 && d_.n * d_.oh * d_.ow < times * 4 * tiles_.lanes * tiles_.numbers;
+  return times > 1 && d_.n * d_.oh * d_.ow < times * kFewPixels * tiles_.lanes * tiles_.numbers;
 }
 
 int64_t FilterGrad::ScratchBytes() const {
   return blocks_ * (PanelFloats(d_.f) * kFloat + rows_.ScratchBytes());
 }
 
-int64_t FilterGrad::CopiedBytes(int64_t f) const {
+int64_t FilterGrad::CopiedBytes(int64_t, int64_t f) const {
   const int64_t columns = packs_dy_ ? DivideUp(f, panel_columns_) * panel_columns_ : 0;
   return d_.n * d_.oh * pixels_ * columns * kFloat + rows_.CopiedBytes(d_.n);
 }

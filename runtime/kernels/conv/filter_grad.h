@@ -40,12 +40,13 @@ class FilterGrad {
   // One group, dilations of 1 along the width.
   FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy, const gemm::Tiles& tiles);
 
-  // Whether all tiles of dk are read and written again for each few pixels: that takes longer than
-  // copies for PixelProducts, with the same bits.
+  // Whether all tiles of dk are read and written again every few pixels: that takes longer than
+  // copies for PixelProducts. Finite numbers have the same bits there, but for the sign of a sum
+  // that underflows to 0.
   bool AddsFewPixels() const;
   int64_t ScratchBytes() const;
-  // Bytes of the copies that a call for so many columns f makes, for any rows.
-  int64_t CopiedBytes(int64_t f) const;
+  // Bytes of the copies that a call for so many rows kh and columns f makes.
+  int64_t CopiedBytes(int64_t kh, int64_t f) const;
   void Run(const FilterGradArgs& args) const;
 
  private:

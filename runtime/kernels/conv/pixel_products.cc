@@ -53,7 +53,7 @@ void PixelProducts::Copy(const void* x, int64_t kh, void* to) const {
       const int64_t begin = std::clamp<int64_t>(0, w, w + d_.kw);
       const int64_t end = std::clamp(d_.w, begin, w + d_.kw);
       zeros(begin - w);
-      std::memcpy(next, line + begin * pixel, (end - begin) * pixel);
+      if (begin < end) std::memcpy(next, line + begin * pixel, (end - begin) * pixel);
       next += (end - begin) * pixel;
       zeros(w + d_.kw - end);
     }

@@ -28,9 +28,9 @@ class PixelProducts {
                 const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const { return CopyBytes() + product_.ScratchBytes(d_.kw * d_.c); }
-  // Bytes of the copies that a call for so many columns f makes, for all rows.
-  int64_t CopiedBytes(int64_t f) const {
-    return d_.kh * (CopyBytes() + product_.CopiedBytes(d_.kw * d_.c, f));
+  // Bytes of the copies that a call for so many rows kh and columns f makes.
+  int64_t CopiedBytes(int64_t kh, int64_t f) const {
+    return kh * (CopyBytes() + product_.CopiedBytes(d_.kw * d_.c, f));
   }
   void Run(const FilterGradArgs& args) const;
 

@@ -94,7 +94,7 @@ int64_t ShiftedImages::ScratchBytes() const {
   return (GroupFloats() + images_ * PanelFloats() + block) * kFloat;
 }
 
-int64_t ShiftedImages::CopiedBytes(int64_t f) const {
+int64_t ShiftedImages::CopiedBytes(int64_t, int64_t f) const {
   return d_.n * (ImageFloats() + RoundUp(f, panel_columns_) * depth_) * kFloat;
 }
 

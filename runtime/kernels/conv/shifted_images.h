@@ -30,8 +30,8 @@ class ShiftedImages {
                 const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
-  // Bytes of the copies that a call for so many columns f makes, for any rows.
-  int64_t CopiedBytes(int64_t f) const;
+  // Bytes of the copies that a call for so many rows kh and columns f makes.
+  int64_t CopiedBytes(int64_t kh, int64_t f) const;
   void Run(const FilterGradArgs& args) const;
 
  private:

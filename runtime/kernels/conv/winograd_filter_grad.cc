@@ -80,7 +80,7 @@ int64_t WinogradFilterGrad::ScratchBytes() const {
   return floats * kFloat + dy_.ScratchBytes();
 }
 
-int64_t WinogradFilterGrad::CopiedBytes(int64_t f) const {
+int64_t WinogradFilterGrad::CopiedBytes(int64_t, int64_t f) const {
   const int64_t of_tiles = d_.n * counts_.image() * (d_.c + f);
   return Planes() * (of_tiles + d_.c * f) * kFloat + x_.CopiedBytes(d_.n) + dy_.CopiedBytes(d_.n);
 }

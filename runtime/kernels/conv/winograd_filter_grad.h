@@ -29,8 +29,8 @@ class WinogradFilterGrad {
                      const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
-  // Bytes of the copies that a call for so many columns f makes.
-  int64_t CopiedBytes(int64_t f) const;
+  // Bytes of the copies that a call for so many rows kh and columns f makes.
+  int64_t CopiedBytes(int64_t kh, int64_t f) const;
   // For all rows of dk.
   void Run(const FilterGradArgs& args) const;
 

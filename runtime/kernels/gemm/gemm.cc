@@ -173,8 +173,8 @@ void Product::Run(const Args& args) const {
   if (tiles_.begin != nullptr) tiles_.begin();
   const int64_t blocks = DivideUp(args.m, RowsOfPackedY(args.m));
   for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t begin = args.m * block / blocks, end = args.m * (block + 1) / blocks;
-    RunRows(args, begin, end - begin);
+    const int64_t begin = BeginOfShare(args.m, block, blocks);
+    RunRows(args, begin, BeginOfShare(args.m, block + 1, blocks) - begin);
   }
   if (tiles_.end != nullptr) tiles_.end();
 }
@@ -209,9 +209,9 @@ void Product::RunRows(const Args& args, int64_t begin, int64_t rows) const {
       for (int64_t column = 0; column < args.n; column += packed_columns_) {
         const float* const y = PanelsOfY(args, parts.y, column, block);
         for (int64_t b = 0; b < blocks; ++b) {
-          const int64_t first = rows * b / blocks;
+          const int64_t first = BeginOfShare(rows, b, blocks);
           block.row = begin + first;
-          block.rows = rows * (b + 1) / blocks - first;
+          block.rows = BeginOfShare(rows, b + 1, blocks) - first;
           block.tiles = RowTiles(block.rows, most_rows_);
           block.z = z == nullptr ? nullptr : z + first * block.z_row;
           // A single block stays packed for all columns.

@@ -13,8 +13,8 @@ namespace tpurun::gemm {
 struct RowTiles {
   RowTiles(int64_t rows, int most_rows)
       : count(DivideUp(rows, most_rows)),
-        rows_of_smaller(static_cast<int>(rows / count)),
-        larger(rows % count) {}
+        rows_of_smaller(static_cast<int>(count == 1 ? rows : rows / count)),
+        larger(rows - count * rows_of_smaller) {}
 
   int64_t Begin(int64_t tile) const { return tile * rows_of_smaller + std::min(tile, larger); }
   int Rows(int64_t tile) const { return rows_of_smaller + (tile < larger ? 1 : 0); }

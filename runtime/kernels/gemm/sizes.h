@@ -8,7 +8,14 @@ namespace tpurun::gemm {
 
 inline constexpr int64_t kFloat = sizeof(float);
 
-inline int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// a / b rounded up; 0 where a is below 0. Without a division where there is need of none: it would
+// be a good part of a small product's time.
+inline int64_t DivideUp(int64_t a, int64_t b) { return a > b ? (a + b - 1) / b : a > 0 ? 1 : 0; }
+
+// Where share `index` of `count` of n begins; share `count` begins at the end.
+inline int64_t BeginOfShare(int64_t n, int64_t index, int64_t count) {
+  return index == 0 ? 0 : index == count ? n : n * index / count;
+}
 
 inline int64_t RoundUp(int64_t a, int64_t unit) { return DivideUp(a, unit) * unit; }
 
