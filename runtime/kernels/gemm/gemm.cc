@@ -87,7 +87,10 @@ Product::Product(const Def& def, const Tiles& tiles)
                                       : panel_columns_ * std::min(kPackedPanels,
                                                                   DivideUp(def.n, panel_columns_))),
       packs_x_(PacksAnyX()),
-      keeps_sums_(def.z == Storage::kBF16 && (elements_ > depth_ || def.products.size() > 1)) {
+      keeps_sums_(def.z == Storage::kBF16 && (elements_ > depth_ || def.products.size() > 1)),
+      has_one_block_(def.products.size() == 1 && elements_ <= depth_ && elements_ > 0 &&
+                     def.n <= panel_columns_ && def.z == Storage::kF32 && tiles.begin == nullptr &&
+                     !HasDeepBlocks()) {
   TPURUN_DCHECK(!def.accumulates || def.z == Storage::kF32);
   TPURUN_DCHECK(!def.products.empty());
   TPURUN_DCHECK(!def.y_is_packed || (def.products.size() == 1 &&
@@ -170,6 +173,7 @@ void Product::Run(const Args& args) const {
   TPURUN_DCHECK(def_.z == Storage::kF32 || (args.triangle.kind != Triangle::kLowerZ &&
                                             args.triangle.kind != Triangle::kUpperZ));
   if (args.m == 0) return;
+  if (has_one_block_ && args.m <= tiles_.block_rows) return RunOneBlock(args);
   if (tiles_.begin != nullptr) tiles_.begin();
   const int64_t blocks = DivideUp(args.m, RowsOfPackedY(args.m));
   for (int64_t block = 0; block < blocks; ++block) {
@@ -177,6 +181,26 @@ void Product::Run(const Args& args) const {
     RunRows(args, begin, BeginOfShare(args.m, block + 1, blocks) - begin);
   }
   if (tiles_.end != nullptr) tiles_.end();
+}
+
+// What RunRows does with a single block, without its loops: they would be a good part of a small
+// product's time.
+void Product::RunOneBlock(const Args& args) const {
+  Block block;
+  ScratchFloats scratch(args.scratch);
+  if (packs_x_) block.x_copy = scratch.Take(XFloats(args.m));
+  if (!def_.y_is_packed) block.y_copy = scratch.Take(depth_ * packed_columns_);
+  block.line = scratch.rest();
+  block.rows = args.m;
+  block.depth = elements_;
+  block.tiles = RowTiles(args.m, most_rows_);
+  block.z = static_cast<float*>(args.z);
+  block.z_row = def_.z_stride;
+  block.accumulates = def_.accumulates;
+  block.is_last = true;
+  PackX(args, def_.products[0].x, block);
+  const float* const y = PanelsOfY(args, def_.products[0].y, 0, block);
+  RunPanel(args, 0, y, 0, block.tiles.count, block);
 }
 
 int64_t Product::RowsOfPackedY(int64_t m) const {
@@ -477,10 +501,10 @@ void Product::RunPanel(const Args& args, int64_t column, const float* y, int64_t
   for (int64_t t = first_tile; t < end_tile; ++t) {
     const int64_t row = block.tiles.Begin(t);
     const int rows = block.tiles.Rows(t);
-    // The next tile of z: its first multiplications wait for sums that are accumulated, its last
-    // instructions for the lines that they write (512 x 800 x 2048 with AVX2, accumulated: 62, now
-    // 73 GFLOP/s of 85).
-    if (t + 1 < end_tile) {
+    // The next tile of z, unless z is small: its first multiplications wait for sums that are
+    // accumulated, its last instructions for the lines that they write (512 x 800 x 2048 with AVX2,
+    // accumulated: 62, now 73 GFLOP/s of 85).
+    if (t + 1 < end_tile && block.rows * def_.z_stride > kFewNumbers) {
       const Storage stored = rounds ? Storage::kBF16 : Storage::kF32;
       const int64_t stride = rounds ? def_.z_stride : block.z_row, next = row + rows;
       const void* const z = rounds ? At(args.z, stored, block.row * stride) : block.z;

@@ -96,6 +96,7 @@ class Product {
 
   // How many of m rows of x share one packing of y.
   int64_t RowsOfPackedY(int64_t m) const;
+  void RunOneBlock(const Args& args) const;
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
   void PackLines(const Operand& operand, const void* data, int part, int64_t line, int64_t lines,
                  const Block& block, float* to, int64_t to_row) const;
@@ -143,6 +144,8 @@ class Product {
   const int64_t packed_columns_;
   const bool packs_x_;     // in some product
   const bool keeps_sums_;  // of several blocks along k, before they are rounded
+  // One panel of columns and one block along k, without other sums or settings of the processor.
+  const bool has_one_block_;
 };
 
 }  // namespace tpurun::gemm
