@@ -41,8 +41,8 @@ template <int64_t kTile, typename T>
 // The sums of a whole tile are an array of their own, so that they stay in registers. x is the
 // first element of the block, whose rows are read ahead.
 template <int64_t kTile, typename T, typename Of>
-[[gnu::always_inline]] inline void SumWholeTile(const Block& block, const T* x, float* sums,
-                                                Of of) {
+[[gnu::always_inline]] inline void SumWideTile(const Block& block, const T* x, float* sums, Of of) {
+  static_assert(kTile > kNarrowestTile);
   float sum[kTile] = {};
   for (int64_t r = 0; r < block.rows; ++r) {
     ReadAhead<kTile>(x + r * block.columns, block.columns);
@@ -52,14 +52,25 @@ template <int64_t kTile, typename T, typename Of>
   std::copy_n(sum, kTile, sums);
 }
 
-// The same for the columns of a part of a tile.
-template <typename Of>
-[[gnu::always_inline]] inline void SumPartOfTile(const Block& block, float* sums, Of of) {
+// The same for the narrowest tile, or a part of one. Of a part, all rows but the last ones are read
+// as whole tiles, with the columns or the row behind them: those sums are not used. GCC 12 would
+// keep sums in memory if it unrolled the loop over so few columns.
+template <typename T, typename Of>
+[[gnu::always_inline]] inline void SumNarrowTile(const Block& block, const T* x, float* sums,
+                                                 Of of) {
+  const int64_t last = (block.rows - 1) * block.columns + block.tile - kNarrowestTile;
   float sum[kNarrowestTile] = {};
-  for (int64_t r = 0; r < block.rows; ++r) {
-    for (int64_t c = 0; c < block.tile; ++c) sum[c] += of(r * block.columns + c, 0, c);
+  int64_t r = 0;
+  for (; r * block.columns <= last; ++r) {
+    ReadAhead<kNarrowestTile>(x + r * block.columns, block.columns);
+#pragma GCC ivdep
+#pragma GCC unroll 1
+    for (int64_t c = 0; c < kNarrowestTile; ++c) sum[c] += of(r * block.columns + c, 0, c);
   }
   std::copy_n(sum, block.tile, sums);
+  for (; r < block.rows; ++r) {
+    for (int64_t c = 0; c < block.tile; ++c) sums[c] += of(r * block.columns + c, 0, c);
+  }
 }
 
 // The sums of each block b of kManyBlocks, of of(index, b, c): its sums begin at sums + b *
@@ -91,10 +102,10 @@ template <int64_t kTile, int64_t kBlocks, typename T, typename Of>
                                              int64_t to_block, Of of) {
   if constexpr (kBlocks > 1) {
     SumManyBlocks<kTile>(block, x, sums, to_block, of);
-  } else if (kTile > kNarrowestTile || block.tile == kTile) {
-    SumWholeTile<kTile>(block, x, sums, of);
+  } else if constexpr (kTile > kNarrowestTile) {
+    SumWideTile<kTile>(block, x, sums, of);
   } else {
-    SumPartOfTile(block, sums, of);
+    SumNarrowTile(block, x, sums, of);
   }
 }
 
