@@ -1,6 +1,9 @@
 // Each pass on the graphs of testdata/passes/PASS/*.txt, and on what every pass must keep.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -70,6 +73,26 @@ EvaluateArgs EveryKindOfNumber(const Graph& graph, size_t next) {
   return FilledArgs(graph, fill);
 }
 
+// Of two NaNs an addition gives the first operand. With a sanitizer GCC makes either number of a
+// sum the first one, another in each function: one NaN then stands for all.
+void JoinNaNs([[maybe_unused]] std::vector<Literal>& literals) {
+#ifdef TPURUN_SANITIZED
+  for (Literal& literal : literals) {
+    if (literal.shape().dtype != DType::kF32) continue;
+    for (float& value : literal.values<float>())
+      if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
+  }
+#endif
+}
+
+absl::StatusOr<EvaluateResult> EvaluateForBits(const Graph& graph, const EvaluateArgs& args) {
+  absl::StatusOr<EvaluateResult> result = Evaluate(graph, args);
+  if (!result.ok()) return result;
+  for (std::vector<Literal>& output : result->outputs) JoinNaNs(output);
+  for (auto& [name, variable] : result->variables) JoinNaNs(variable);
+  return result;
+}
+
 TEST(Passes, IdentitiesKeepEveryBitOfEveryKindOfNumber) {
   const ScopedFlushDenormals flush;
   for (const Pass& pass : Passes(OpsOfPasses())) {
@@ -84,7 +107,8 @@ TEST(Passes, IdentitiesKeepEveryBitOfEveryKindOfNumber) {
       // Another number comes first each time.
       for (size_t first = 0; first < 15; ++first) {
         const EvaluateArgs args = EveryKindOfNumber(*graph, first);
-        const auto want = Evaluate(*graph, args), got = Evaluate(*rewritten, args);
+        const auto want = EvaluateForBits(*graph, args);
+        const auto got = EvaluateForBits(*rewritten, args);
         ASSERT_TRUE(want.ok() && got.ok()) << path;
         EXPECT_EQ(got->outputs, want->outputs) << path;
         EXPECT_EQ(got->variables, want->variables) << path;
