@@ -53,8 +53,8 @@ template <int64_t kTile, typename T, typename Of>
 }
 
 // The same for the narrowest tile, or a part of one. Of a part, all rows but the last ones are read
-// as whole tiles, with the columns or the row behind them: those sums are not used. GCC 12 would
-// keep sums in memory if it unrolled the loop over so few columns.
+// as whole tiles, with the columns or the row behind them: those sums are not used, but `of` is
+// called for them. GCC 12 would keep sums in memory if it unrolled the loop over so few columns.
 template <typename T, typename Of>
 [[gnu::always_inline]] inline void SumNarrowTile(const Block& block, const T* x, float* sums,
                                                  Of of) {
@@ -236,14 +236,16 @@ void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int6
     RunCloned([ y, x, center, block, to ]() __attribute__((always_inline)) {
       const T* const from_y = y + block.at;
       const U* const from_x = x + block.at;
-      const float* const middle = center + block.column;
+      float middle[kTile] = {};  // a part of a tile is read as a whole one
+      std::copy_n(center + block.column, block.tile, middle);
       SumBlocks<kTile, kBlocks>(
           block, from_y, to, 2 * kTile,
           [from_y](int64_t i, int64_t, int64_t) { return Number(from_y[i]); });
-      SumBlocks<kTile, kBlocks>(block, from_x, to + kTile, 2 * kTile,
-                                [from_y, from_x, middle](int64_t i, int64_t, int64_t c) {
-                                  return Number(from_y[i]) * (Number(from_x[i]) - middle[c]);
-                                });
+      SumBlocks<kTile, kBlocks>(
+          block, from_x, to + kTile, 2 * kTile,
+          [from_y, from_x, middle = &middle[0]](int64_t i, int64_t, int64_t c) {
+            return Number(from_y[i]) * (Number(from_x[i]) - middle[c]);
+          });
     });
   };
   SumTiles<2>({rows, columns, begin, end}, {sums, centered}, sum_blocks);
