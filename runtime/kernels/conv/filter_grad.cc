@@ -47,8 +47,8 @@ int64_t FilterGrad::PanelFloats(int64_t f) const {
   return gemm::AlignedFloats(rows_.block_rows() * pixels_ * columns);
 }
 
-// A tile of AVX-512 has twice as many vectors as one of AVX2, and a multiplication of bf16 numbers
-// takes two pixels. (Time of FilterGrad divided by that of PixelProducts, pixels at a
+// A large tile takes long to read and write, and a multiplication of bf16 numbers takes two pixels:
+// such tiles need more pixels. (Time of FilterGrad divided by that of PixelProducts, pixels at a
 // time, for 4 images: AVX-512 with bf16 2.3 of 24, 1.5 of 98, 0.93 of 196; AVX-512 1.8 of 12, 1.1
 // of 56, 0.9 of 196; AVX2 2.0 of 14, 1.2 of 28, 0.9 of 65.)
 bool FilterGrad::AddsFewPixels() const {
