@@ -3,7 +3,6 @@ import io
 import json
 import os
 import re
-import resource
 import shutil
 import signal
 import struct
@@ -11,7 +10,8 @@ import sys
 import tarfile
 import time
 
-from program import ProgramTest, RandomKills, read, sanitizer, write
+from file_size_limit import file_size_limit
+from program import ProgramTest, RandomKills, read, write
 from records import parse, payloads
 
 SYNSETS = {'n01440764': 'tench, Tinca tinca', 'n01443537': 'goldfish', 'n02085620': 'Chihuahua'}
@@ -462,11 +462,7 @@ class GoOnTest(ImagenetTestBase):
         # Of the disk, here a limit of the size of files: what is finished stays.
         write(self.path('train', 'n01440764', 'n01440764_7.JPEG'), self.drawn(1)[0] + bytes(1 << 20))
         want = self.want('imagenet', 'train')
-        if sanitizer():
-            return
-        limit = (1 << 19,) * 2
-        done = self.call(*self.arguments('imagenet', 'train'),
-                         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit))
+        done = self.call(*self.arguments('imagenet', 'train'), **file_size_limit(1 << 19))
         self.assertEqual((done.code, len(done.messages)), (74, 1), str(done))
         found = re.search(rf'; (\d+) of {self.shards} files are finished: the same command goes on', done.messages[0])
         self.assertTrue(found, str(done))

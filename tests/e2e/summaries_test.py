@@ -2,9 +2,9 @@
 cannot be written ends a run that leaves nothing."""
 import glob
 import os
-import resource
 import unittest
 
+from file_size_limit import file_size_limit
 from program import DIGITS, ProgramTest, read
 
 MNIST_BN = os.path.abspath('models/zoo/mnist_bn')
@@ -60,14 +60,11 @@ class SummariesTest(ProgramTest):
 
     def test_an_event_file_that_cannot_grow(self):
         """Its limit is met in the first loop: model_dir is not made."""
-        def limit():
-            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 17, 1 << 17))
-
         done = self.call(*self.train('full', '--set', 'model.summary+={ histogram { name: "logits" } '
                                      'every_n_steps: 1 }', '--set', 'save_checkpoints_steps=0',
                                      '--set', 'tpu_config.iterations_per_loop="2000"',
                                      '--max_steps=2000', '--set', 'checkpoint_save_graph_def=false'),
-                         preexec_fn=limit)
+                         **file_size_limit(1 << 17))
         self.assertEqual(done.code, 74, done.err)
         self.assertFalse(os.path.exists(self.path('full')))
 

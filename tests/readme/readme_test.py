@@ -9,6 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
+# Far more than any block takes, but under a sanitizer.
+TIMEOUT_SECONDS = int(os.environ.get("TPURUN_TIMEOUT", "120"))
+
 # Of tools/bench, which takes minutes, only the command line is read.
 BENCH_STUB = """#!/bin/sh
 /usr/bin/python3 '{bench}' --print-needs "$@" >&2 && echo '{{"ratio":{{"median":1}}}}'
@@ -54,7 +57,7 @@ class PageTest(unittest.TestCase):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=TIMEOUT_SECONDS,
         )
 
     def output_of(self, page):
