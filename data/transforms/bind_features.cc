@@ -7,6 +7,15 @@
 #include "runtime/base/text.h"
 
 namespace tpurun {
+namespace {
+
+bool Meet(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& name) {
+    return std::find(b.begin(), b.end(), name) != b.end();
+  });
+}
+
+}  // namespace
 
 std::optional<RowTransform> BindFeatures(
     const google::protobuf::RepeatedPtrField<std::string>& features, const std::string* output,
@@ -65,6 +74,10 @@ const ColumnType& ReadColumn(const RowTransform& bound, const Schema& input, siz
 
 const ColumnType& MadeColumn(const RowTransform& bound, size_t feature) {
   return bound.output[FindColumn(bound.output, bound.makes[feature])];
+}
+
+bool AreIndependent(const RowTransform& a, const RowTransform& b) {
+  return !Meet(a.makes, b.reads) && !Meet(a.makes, b.makes) && !Meet(a.reads, b.makes);
 }
 
 }  // namespace tpurun

@@ -1,4 +1,5 @@
-// Shared by the transforms that make one feature from one feature: cast, lookup, normalize.
+// The columns of row transforms; shared by those that make one feature from one feature: cast,
+// lookup, normalize.
 #ifndef TPURUN_DATA_TRANSFORMS_BIND_FEATURES_H_
 #define TPURUN_DATA_TRANSFORMS_BIND_FEATURES_H_
 
@@ -35,6 +36,9 @@ RowTransform BindDecoder(const std::string& feature, const std::string* output, 
 // result of BindFeatures.
 const ColumnType& ReadColumn(const RowTransform& bound, const Schema& input, size_t feature);
 const ColumnType& MadeColumn(const RowTransform& bound, size_t feature);
+
+// True if neither makes a column that the other reads or makes.
+bool AreIndependent(const RowTransform& a, const RowTransform& b);
 
 }  // namespace tpurun
 

@@ -36,12 +36,6 @@ std::byte* AddWindow(const ImageWindow& window, const ImageWindow& inside, int64
   return out + ((inside.y - window.y) * window.width + inside.x - window.x) * pixel;
 }
 
-bool Meet(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const std::string& name) {
-    return std::find(b.begin(), b.end(), name) != b.end();
-  });
-}
-
 struct OpenedWindow {
   std::unique_ptr<EncodedImage> image;
   ImageWindow window, inside;  // `inside` is the part within the image
@@ -221,19 +215,18 @@ std::optional<RowTransform> DoBoth(const RowTransform& first, const RowTransform
 bool JoinWithEarlier(const RowTransform& row, std::vector<RowTransform>& transforms) {
   for (size_t i = transforms.size(); i-- > 0;) {
     if (std::optional<RowTransform> both = DoBoth(transforms[i], row)) {
+      // The columns of `row`, which it makes here, among those of this place.
+      both->output = std::move(transforms[i].output);
       transforms[i] = *std::move(both);
-      for (size_t behind = i + 1; behind < transforms.size(); ++behind) {
+      for (size_t from_here = i; from_here < transforms.size(); ++from_here) {
         for (const std::string& name : row.makes) {
-          Schema& output = transforms[behind].output;
+          Schema& output = transforms[from_here].output;
           output[FindColumn(output, name)] = row.output[FindColumn(row.output, name)];
         }
       }
       return true;
     }
-    if (Meet(transforms[i].makes, row.reads) || Meet(transforms[i].makes, row.makes) ||
-        Meet(transforms[i].reads, row.makes)) {
-      return false;
-    }
+    if (!AreIndependent(transforms[i], row)) return false;
   }
   return false;
 }

@@ -290,6 +290,23 @@ RowTransform Open(const std::string& text, const Schema& input) {
   return bound;
 }
 
+// What is joined stands where the first of them stood, among the columns there.
+TEST(DoBoth, OtherColumnsAreThoseOfTheFirstPlace) {
+  const Schema input = {{"image", proto::STRING, {}}, {"ids", proto::INT64, {kVaries}}};
+  const RowTransform decode = Open("decode_image { feature: 'image' channels: 3 }", input);
+  const RowTransform cast = Open("cast { feature: 'ids' dtype: INT32 }", decode.output);
+  const RowTransform crop = Open("random_crop { feature: 'image' size: 8 }", cast.output);
+  std::vector<RowTransform> transforms = {decode, cast};
+  ASSERT_TRUE(JoinWithEarlier(crop, transforms));
+  ASSERT_EQ(transforms.size(), 2u);
+  const auto columns = [](const RowTransform& transform) {
+    return absl::StrCat(transform.output[FindColumn(transform.output, "image")].ToString(), ", ",
+                        transform.output[FindColumn(transform.output, "ids")].ToString());
+  };
+  EXPECT_EQ(columns(transforms[0]), "UINT8 [8,8,3], INT64 [?]");
+  EXPECT_EQ(columns(transforms[1]), "UINT8 [8,8,3], INT32 [?]");
+}
+
 // Files of images of several sizes.
 std::vector<std::string> EncodedImages() {
   std::mt19937 random(2);
