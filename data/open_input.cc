@@ -16,6 +16,7 @@
 #include "data/combined_input.h"
 #include "data/elements.h"
 #include "data/filtered_items.h"
+#include "data/input_cache.h"
 #include "data/input_checks.h"
 #include "data/item_stream.h"
 #include "data/sources/files.h"
@@ -506,9 +507,14 @@ class PipelineOpener {
 
   absl::Status Cache(size_t step) {
     const Schema keep = NeededAfter(plan_, step, schema_, features_, args_.forward_features);
-    ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), keep, plan_.steps[step].where,
+    Schema cached = keep;
+    MovedTransforms conversions =
+        TakeConversions(elements_.records->schema(), &elements_.map, &cached);
+    ASSIGN_OR_RETURN(elements_, CacheElements(std::move(elements_), cached, plan_.steps[step].where,
                                               MemoryBytes()));
     if (args_.times != nullptr) elements_.map.source_stage = TimeItems("cache");
+    elements_.map.transforms = std::move(conversions.transforms);
+    elements_.map.stages = std::move(conversions.stages);
     count_ = elements_.records->table()->rows;
     reads_once_ = false;
     schema_ = keep;

@@ -154,19 +154,41 @@ int64_t CastElements(const Column& from, const Scaling& scaling, Column* to) {
                       : CastSpans<false>(values, scaling.scale, scaling.offset, results);
 }
 
-using CastFunction = int64_t (*)(const Column& from, const Scaling& scaling, Column* to);
+// Whether every value of the one type fits the other; `scaled` values are in f32.
+template <typename From, typename To>
+constexpr bool FitsAlways(bool scaled) {
+  using Value = decltype(Number(From{}));
+  if constexpr (std::is_same_v<To, float> || std::is_same_v<To, BFloat16> ||
+                std::is_same_v<To, Bool>) {
+    return true;
+  } else if constexpr (std::is_same_v<Value, float>) {
+    return false;
+  } else {
+    using Limits = std::numeric_limits<Value>;
+    return !scaled && std::in_range<To>(Limits::min()) && std::in_range<To>(Limits::max());
+  }
+}
 
-CastFunction FindCast(proto::DataType from, proto::DataType to) {
+struct CastFunctions {
+  int64_t (*cast)(const Column& from, const Scaling& scaling, Column* to);
+  bool (*fits_always)(bool scaled);
+};
+
+// nullptr for types without numbers.
+const CastFunctions* FindCast(proto::DataType from, proto::DataType to) {
   return ForNumberType(from, [to](auto from_value) {
-    return ForNumberType(to, [](auto to_value) -> CastFunction {
-      return CastElements<decltype(from_value), decltype(to_value)>;
+    return ForNumberType(to, [](auto to_value) -> const CastFunctions* {
+      using From = decltype(from_value);
+      using To = decltype(to_value);
+      static constexpr CastFunctions kFunctions = {CastElements<From, To>, FitsAlways<From, To>};
+      return &kFunctions;
     });
   });
 }
 
 struct BoundCast {
   std::string feature;
-  CastFunction function = nullptr;
+  const CastFunctions* functions = nullptr;
 };
 
 // outputs[i] is the name of what casts[i] makes.
@@ -176,7 +198,7 @@ absl::Status ApplyCasts(const std::vector<BoundCast>& casts,
   for (size_t i = 0; i < casts.size(); ++i) {
     Column& to = out->column(outputs[i]);
     const Column& from = rows.in.column(casts[i].feature);
-    const int64_t bad = casts[i].function(from, scaling, &to);
+    const int64_t bad = casts[i].functions->cast(from, scaling, &to);
     to.TakeRowDims(from);
     if (bad < 0) continue;
     return absl::DataLossError(absl::StrCat(rows.where(from.RowOf(bad)), ": cast of feature ",
@@ -227,6 +249,9 @@ std::optional<RowTransform> BindCast(const proto::Transform& transform, const Sc
   const Scaling scaling{.used = cast.has_scale() || cast.has_offset(),
                         .scale = static_cast<float>(cast.scale()),
                         .offset = static_cast<float>(cast.offset())};
+  bound->is_conversion = std::all_of(casts.begin(), casts.end(), [&](const BoundCast& bound_cast) {
+    return bound_cast.functions->fits_always(scaling.used);
+  });
   bound->apply = [casts, outputs = bound->makes, scaling](const RowBatch& rows, Table* out) {
     return ApplyCasts(casts, outputs, scaling, rows, out);
   };

@@ -62,6 +62,9 @@ struct RowTransform {
   std::vector<std::string> makes;  // the columns of `output` that it makes or changes
   bool paired = false;             // makes[i] depends on reads[i] alone
   bool is_random = false;          // `apply` reads RowBatch::ids
+  // It only converts numbers, and refuses no value of their type. makes[i] depends on reads[i]
+  // alone, whose dims it has.
+  bool is_conversion = false;
   // The columns of `makes` are those of `reads`, of the same types, and `apply` changes their
   // values in *out, where they are before the call.
   bool in_place = false;
