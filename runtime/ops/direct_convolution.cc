@@ -56,16 +56,19 @@ bool SumsPixels(const ConvDims& d, const OpCall& call) {
   });
 }
 
+conv::ConvolutionDef DefOf(ConvKind kind, const ConvDims& d, const OpCall& call) {
+  const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
+  return {.dims = d,
+          .is_input_grad = kind == ConvKind::kInputGrad,
+          .operand = NumbersOf(call.operands[0], parts.x),
+          .kernel = NumbersOf(call.operands[1], parts.y),
+          .result = StorageOf(call.results[0])};
+}
+
 template <typename Product>
 Product ConvolutionOf(ConvKind kind, const ConvDims& d, const OpCall& call,
                       const gemm::Tiles& tiles) {
-  const gemm::Parts parts = GemmProducts(PrecisionOf(call.attrs))[0];
-  return {conv::ConvolutionDef{.dims = d,
-                               .is_input_grad = kind == ConvKind::kInputGrad,
-                               .operand = NumbersOf(call.operands[0], parts.x),
-                               .kernel = NumbersOf(call.operands[1], parts.y),
-                               .result = StorageOf(call.results[0])},
-          tiles};
+  return {DefOf(kind, d, call), tiles};
 }
 
 int64_t ShareOf(const OpCall& call, int part) {
@@ -102,9 +105,8 @@ std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const O
   if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call)) return std::nullopt;
   const bool is_filter_grad = kind == ConvKind::kFilterGrad, reads_rows = tiles.row_unit > 1;
   if (reads_rows && !(is_filter_grad && SumsPixels(d, call))) return std::nullopt;
-  // The numbers of an element are channels of a pixel, or of a pixel of dy.
-  const int64_t channels = kind == ConvKind::kInputGrad ? d.f : d.c;
-  if (!is_filter_grad && channels % tiles.numbers != 0) return std::nullopt;
+  if (!is_filter_grad && !conv::Convolution::Fills(DefOf(kind, d, call), tiles))
+    return std::nullopt;
   KernelOffer offer;
   offer.native_bf16 = IsNativeBF16(call, tiles);
   if (is_filter_grad) {

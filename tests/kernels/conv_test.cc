@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -73,6 +74,11 @@ std::vector<ConvDims> Cases() {
           Dims(3, 40, 50, 4, 3, 3, 18, 1, 1), Dims(0, 4, 4, 2, 3, 3, 4),
           Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
           Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
+          // Odd channels: pairs of neighbours in a window.
+          Dims(2, 21, 23, 3, 7, 7, 20, 2, 3), Dims(1, 6, 9, 1, 3, 4, 18, 1, 1),
+          Dims(1, 7, 7, 5, 1, 1, 3), Dims(2, 7, 8, 3, 3, 3, 5, 1, -1),
+          Uneven(Dims(1, 9, 8, 1, 3, 3, 4, 2, 1)), Dims(1, 60, 200, 3, 3, 3, 17, 1, 1),
+          Dims(1, 9, 8, 3, 3, 3, 70, 1, 1, 2), Dims(1, 2, 3, 1, 5, 5, 3, 1, 4),
           // Pads below 0 leave pixels out.
           Dims(2, 7, 8, 4, 3, 3, 5, 1, -1),
           // Gradients of x at strides: pixels that none reads, pads that are wider than a window,
@@ -285,12 +291,13 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, 
                        const Array& operand, const Array& kernel, std::vector<float> want) {
   SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
   const Array bias(d.f, false, 3);
-  const Convolution product({.dims = d,
-                             .is_input_grad = is_input_grad,
-                             .operand = {operand.storage(), form.part()},
-                             .kernel = {kernel.storage(), form.part()},
-                             .result = operand.storage()},
-                            *level.tiles);
+  const ConvolutionDef def{.dims = d,
+                           .is_input_grad = is_input_grad,
+                           .operand = {operand.storage(), form.part()},
+                           .kernel = {kernel.storage(), form.part()},
+                           .result = operand.storage()};
+  if (!Convolution::Fills(def, *level.tiles)) return;
+  const Convolution product(def, *level.tiles);
   const ResultNumbers got = ConvolvedImages(product, d, std::ssize(want), form.in_bf16, operand,
                                             kernel, is_input_grad ? nullptr : &bias);
   for (int64_t i = 0; i < std::ssize(want); ++i) {
@@ -332,12 +339,44 @@ TEST(Convolution, EveryElementIsOneChain) {
         const Array operand = OperandOf(d, form, is_input_grad), kernel = KernelOf(d, form);
         const std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
         for (const Level& level : levels) {
-          const bool has_elements = (is_input_grad ? d.f : d.c) % level.tiles->numbers == 0;
-          if (!has_elements || !Multiplies(level, form)) continue;
+          if (!Multiplies(level, form)) continue;
           ExpectConvolution(level, d, form, is_input_grad, operand, kernel, want);
           if (HasFatalFailure()) return;
         }
       }
+    }
+  }
+}
+
+TEST(Convolution, FillsElements) {
+  const auto fills = [](const ConvDims& d, bool is_input_grad, const gemm::Tiles& tiles) {
+    return Convolution::Fills({.dims = d, .is_input_grad = is_input_grad}, tiles);
+  };
+  const gemm::Tiles& tiles = gemm::kAvx512BFloat16Tiles;
+  EXPECT_TRUE(fills(Dims(1, 9, 9, 1, 5, 5, 3), false, tiles));
+  EXPECT_TRUE(fills(Dims(1, 9, 9, 3, 2, 2, 3), false, tiles));
+  EXPECT_TRUE(fills(Dims(1, 9, 9, 2, 1, 1, 3), false, tiles));
+  EXPECT_FALSE(fills(Dims(1, 9, 9, 3, 1, 1, 3), false, tiles)) << "one row reads the copy";
+  EXPECT_FALSE(fills(Dims(1, 9, 9, 1, 3, 3, 3), false, tiles)) << "few numbers";
+  EXPECT_TRUE(fills(Dims(1, 9, 3000, 3, 3, 9, 3), false, tiles));
+  EXPECT_FALSE(fills(Dims(1, 9, 6000, 3, 3, 9, 3), false, tiles)) << "a row needs a large copy";
+  EXPECT_FALSE(fills(Dims(1, 9, 9, 2, 5, 5, 3), true, tiles));
+  EXPECT_TRUE(fills(Dims(1, 9, 9, 1, 1, 1, 3), true, gemm::kAvx512Tiles));
+}
+
+// Also the neighbour that an odd number of a window has.
+TEST(Convolution, AnInfinityReachesOnlyWhatReadsIt) {
+  for (const ConvDims& d : {Dims(1, 6, 7, 1, 3, 3, 4, 1, 1), Dims(1, 6, 7, 3, 3, 5, 4, 1, 2),
+                            Dims(1, 6, 7, 2, 3, 3, 4, 1, 1)}) {
+    const Form form{.rounds = true};
+    Array x = OperandOf(d, form, false);
+    const Array kernel = KernelOf(d, form);
+    for (const int64_t at : {3 * d.w * d.c, (3 * d.w + 3) * d.c, (4 * d.w - 1) * d.c}) {
+      const float before = std::exchange(x.f32[at], std::numeric_limits<float>::infinity());
+      const std::vector<float> want = Expected(d, form, false, x, kernel);
+      for (const Level& level : ConvolvingLevels())
+        ExpectConvolution(level, d, form, false, x, kernel, want);
+      x.f32[at] = before;
     }
   }
 }

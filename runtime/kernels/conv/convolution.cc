@@ -19,10 +19,18 @@ using gemm::kFloat;
 
 int64_t PixelsRead(const Axis& w) { return std::max<int64_t>(w.y - 1, 0) * w.stride + w.kernel; }
 
+int64_t ChannelsOfOperand(const ConvolutionDef& def) {
+  return def.is_input_grad ? def.dims.f : def.dims.c;
+}
+
+bool PairsWindows(const ConvolutionDef& def, const gemm::Tiles& tiles) {
+  return ChannelsOfOperand(def) % tiles.numbers != 0;
+}
+
 }  // namespace
 
 struct Convolution::Scratch {
-  float* panels;  // of the kernel: of each phase, each (taps of h, taps of w, in_, panel_columns_)
+  float* panels;  // of the kernel: of each phase, each (taps of h, depth, panel_columns_)
   float* line;    // elements of the kernel before they are transposed
   void* rows;     // PaddedRows
 };
@@ -35,6 +43,19 @@ struct Convolution::Panel {
   float* elements;
 };
 
+bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
+  if (!PairsWindows(def, tiles)) return true;
+  // The copies are worth making if several rows of the kernel read them and there are enough
+  // numbers. (Zen 5, bf16 tiles to f32 tiles, one thread: 1 x 1 of 3 channels 1.2 to 1.5, 3 x 3 of
+  // one channel 1 to 1.2, 5 x 5 of one channel and 32 results 0.85, 3 x 3 of 3 channels and 64
+  // results 0.74, 7 x 7 of 3 channels and stride 2 0.62.)
+  constexpr int64_t kLeastNumbers = 5, kMostElements = 4 * kCopiedElements;
+  const ConvDims& d = def.dims;
+  const int64_t numbers = d.kw * d.c;
+  return !def.is_input_grad && !tiles.as_in_memory && d.kh > 1 && numbers >= kLeastNumbers &&
+         d.kh * d.ow * DivideUp(numbers, tiles.numbers) <= kMostElements;
+}
+
 Convolution::Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles)
     : Convolution(def, ImageOf(def.dims, def.is_input_grad), tiles) {}
 
@@ -44,14 +65,21 @@ Convolution::Convolution(const ConvolutionDef& def, const ConvolvedImage& image,
       tiles_(tiles),
       h_(image.h),
       w_(image.w),
-      in_(def.is_input_grad ? def.dims.f : def.dims.c),
+      in_(ChannelsOfOperand(def)),
       out_(def.is_input_grad ? def.dims.c : def.dims.f),
       panel_columns_(gemm::PanelColumns(out_, tiles)),
+      pairs_windows_(PairsWindows(def, tiles)),
       pixel_elements_(in_ / tiles.numbers),
       panels_(DivideUp(out_, panel_columns_)),
-      rows_(OperandDims(image, def.dims.n, in_), def.operand, PaddedRows::Pairs::kChannels,
+      rows_(OperandDims(image, def.dims.n, in_), def.operand,
+            pairs_windows_ ? PaddedRows::Pairs::kWindows : PaddedRows::Pairs::kChannels,
             PixelsRead(w_.axis), kCopiedElements, tiles) {
-  TPURUN_DCHECK(in_ % tiles.numbers == 0 && def.dims.dw == 1);
+  TPURUN_DCHECK(Fills(def, tiles) && def.dims.dw == 1);
+}
+
+// Elements of a row of so many taps.
+int64_t Convolution::DepthOf(int64_t taps) const {
+  return pairs_windows_ ? DivideUp(taps * in_, tiles_.numbers) : taps * pixel_elements_;
 }
 
 template <typename F>
@@ -60,7 +88,7 @@ void Convolution::ForEachPanel(float* panels, F f) const {
     for (const Phase& w : w_.phases) {
       for (int64_t column = 0; column < out_; column += panel_columns_) {
         f(Panel{h, w, column, panels});
-        panels += h.taps * w.taps * pixel_elements_ * panel_columns_;
+        panels += h.taps * DepthOf(w.taps) * panel_columns_;
       }
     }
   }
@@ -69,7 +97,7 @@ void Convolution::ForEachPanel(float* panels, F f) const {
 // At most: a phase without pixels has no panels.
 int64_t Convolution::KernelFloats() const {
   const ConvDims& d = def_.dims;
-  return panels_ * d.kh * d.kw * pixel_elements_ * panel_columns_;
+  return panels_ * d.kh * DepthOf(d.kw) * panel_columns_;
 }
 
 int64_t Convolution::LineFloats() const {
@@ -107,10 +135,16 @@ void Convolution::Run(const ConvolutionArgs& args) const {
 void Convolution::PackKernel(const void* kernel, const Scratch& scratch) const {
   ForEachPanel(scratch.panels, [&](const Panel& panel) {
     const int64_t floats = pixel_elements_ * panel_columns_;
+    const int64_t row_floats = DepthOf(panel.w.taps) * panel_columns_;
     float* to = panel.elements;
-    if (panel.column + panel_columns_ > out_)
-      std::fill_n(to, panel.h.taps * panel.w.taps * floats, 0.0f);
+    if (panel.column + panel_columns_ > out_) std::fill_n(to, panel.h.taps * row_floats, 0.0f);
     for (int64_t i = 0; i < panel.h.taps; ++i) {
+      if (pairs_windows_) {
+        const int64_t row = panel.h.KernelAt(i) * def_.dims.kw * in_ * out_;
+        PackWindow(gemm::At(kernel, def_.kernel.storage, row), panel.column, to);
+        to += row_floats;
+        continue;
+      }
       for (int64_t j = 0; j < panel.w.taps; ++j, to += floats) {
         const int64_t pixel = panel.h.KernelAt(i) * def_.dims.kw + panel.w.KernelAt(j);
         PackPixel(gemm::At(kernel, def_.kernel.storage, pixel * in_ * out_), panel.column,
@@ -136,15 +170,27 @@ void Convolution::PackPixel(const void* pixel, int64_t column, float* line, floa
   }
 }
 
+// The elements of a panel at one kernel[kh].
+void Convolution::PackWindow(const void* row, int64_t column, float* to) const {
+  const Numbers& k = def_.kernel;
+  const int64_t numbers = def_.dims.kw * in_;
+  for (int64_t i = 0; i < numbers; i += tiles_.numbers, to += panel_columns_) {
+    const void* const first = gemm::At(row, k.storage, i * out_ + column);
+    const void* const next = i + 1 < numbers ? gemm::At(first, k.storage, out_) : nullptr;
+    gemm::PackRows(tiles_, first, next, k.storage, k.part, std::min(panel_columns_, out_ - column),
+                   to);
+  }
+}
+
 // The columns of a panel, in the rows and pixels of its phase.
 void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
                            const Panel& panel) const {
   const ConvDims& d = def_.dims;
   const Phase &ph = panel.h, &pw = panel.w;
   const int64_t height = def_.is_input_grad ? d.h : d.oh, width = def_.is_input_grad ? d.w : d.ow;
-  const int64_t depth = pw.taps * pixel_elements_, dilation = h_.axis.dilation;
+  const int64_t depth = DepthOf(pw.taps), dilation = h_.axis.dilation;
   const gemm::ColumnVectors vectors(std::min(panel_columns_, out_ - panel.column), tiles_.lanes);
-  gemm::TileArgs tile{.x_row = w_.axis.stride * pixel_elements_,
+  gemm::TileArgs tile{.x_row = rows_.step_elements(),
                       .y_depth = panel_columns_,
                       .depth = depth,
                       .x_jump = dilation * rows_.row_elements() - depth,
@@ -164,8 +210,8 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
     tile.y = panel.elements + tap * depth * panel_columns_;
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t pixel = tiles.Begin(t);
-      tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() +
-               pw.begin * pixel_elements_ + pixel * tile.x_row;
+      tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() + DepthOf(pw.begin) +
+               pixel * tile.x_row;
       const int64_t result_pixel = result_row * width + pw.first + pixel * pw.step;
       const int64_t number = result_pixel * out_ + panel.column;
       if (def_.result == gemm::Storage::kBF16) {

@@ -41,7 +41,11 @@ struct ConvolutionArgs {
 // Immutable: several threads may run it at the same time.
 class Convolution {
  public:
-  // The operand's channels are a multiple of Tiles::numbers.
+  // True if the operand's channels are a multiple of Tiles::numbers, or, of y, if elements of
+  // neighbours among the kw * C numbers that a pixel reads are faster than f32 tiles.
+  static bool Fills(const ConvolutionDef& def, const gemm::Tiles& tiles);
+
+  // Fills(def, tiles).
   Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles);
 
   int64_t ScratchBytes() const;
@@ -55,12 +59,14 @@ class Convolution {
 
   Convolution(const ConvolutionDef& def, const ConvolvedImage& image, const gemm::Tiles& tiles);
 
+  int64_t DepthOf(int64_t taps) const;
   int64_t KernelFloats() const;
   int64_t LineFloats() const;
   template <typename F>
   void ForEachPanel(float* panels, F f) const;
   void PackKernel(const void* kernel, const Scratch& scratch) const;
   void PackPixel(const void* pixel, int64_t column, float* line, float* to) const;
+  void PackWindow(const void* row, int64_t column, float* to) const;
   void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
                 const Panel& panel) const;
 
@@ -69,7 +75,8 @@ class Convolution {
   const Convolved h_, w_;
   const int64_t in_, out_;        // channels of the operand, of the result
   const int64_t panel_columns_;   // of out_
-  const int64_t pixel_elements_;  // of the operand
+  const bool pairs_windows_;      // PaddedRows::Pairs::kWindows, else kChannels
+  const int64_t pixel_elements_;  // of the operand; unused if pairs_windows_
   const int64_t panels_;          // of each phase
   const PaddedRows rows_;
 };

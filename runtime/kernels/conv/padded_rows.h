@@ -1,5 +1,6 @@
 // Copies of some rows of x with their pads, as elements that the tiles of runtime/kernels/gemm
-// multiply. All rows kh of a convolution's kernel read the same copy.
+// multiply, or, for few channels, of what each pixel of y reads of these rows. All rows kh of a
+// convolution's kernel read the same copy.
 #ifndef TPURUN_RUNTIME_KERNELS_CONV_PADDED_ROWS_H_
 #define TPURUN_RUNTIME_KERNELS_CONV_PADDED_ROWS_H_
 
@@ -19,12 +20,14 @@ struct Numbers {
 
 class PaddedRows {
  public:
-  // What the numbers of an element are (Tiles::numbers): channels of a pixel, or one channel of
-  // pixels that are sw apart.
-  enum class Pairs : uint8_t { kChannels, kPixels };
+  // What the numbers of an element are (Tiles::numbers): channels of a pixel, one channel of
+  // pixels that are sw apart, or neighbours among the kw * C numbers that a pixel of y reads of a
+  // row, for which C need not be a multiple of Tiles::numbers.
+  enum class Pairs : uint8_t { kChannels, kPixels, kWindows };
 
   // `pixels`: pixels of a row that are read, from pixel -left on. A block has at most so many
-  // elements, but at least those of one row of y.
+  // elements, but at least those of one row of y. kWindows needs tiles of two numbers, the first
+  // of which is in the upper half.
   PaddedRows(const ConvDims& dims, const Numbers& x, Pairs pairs, int64_t pixels,
              int64_t most_elements, const gemm::Tiles& tiles);
 
@@ -41,6 +44,8 @@ class PaddedRows {
   };
 
   int64_t row_elements() const { return row_elements_; }
+  // Elements of the row from what one pixel of y reads to what the next one does.
+  int64_t step_elements() const { return step_elements_; }
   int64_t block_rows() const { return block_rows_; }  // of y, at most
   int64_t ScratchBytes() const;
   int64_t CopiedBytes(int64_t images) const;
@@ -54,13 +59,17 @@ class PaddedRows {
 
  private:
   int64_t RowsOfX(int64_t rows) const;
-  void CopyRow(const void* row, float* to) const;
+  int64_t CopiedFloats() const;  // of a block
+  int64_t LineNumbers() const;   // that windows are made of
+  // `line`: LineNumbers() numbers, scratch memory.
+  void CopyRow(const void* row, uint16_t* line, float* to) const;
 
   const ConvDims d_;
   const Numbers x_;
   const Pairs pairs_;
   const gemm::Tiles& tiles_;
   const int64_t line_pixels_;  // of a row with its pads, before pairs are made
+  const int64_t step_elements_;
   const int64_t row_elements_;
   const int64_t block_rows_;
 };
