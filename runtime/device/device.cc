@@ -14,10 +14,10 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/blocked_signals.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
-#include "runtime/base/threads.h"
 #include "runtime/device/barrier.h"
 #include "runtime/device/exchanges.h"
 #include "runtime/device/loaded_program.h"
@@ -51,12 +51,13 @@ class Workers final : public Device {
     // processes use.
     if (num_workers_ == static_cast<int>(cpus_.size())) own_cpus_.emplace(cpus_);
     std::latch bound(num_workers_);
+    const ScopedBlockedSignals no_signals;
     for (int worker = 0; worker < num_workers_; ++worker) {
-      threads_.push_back(StartThread([this, worker, &bound] {
+      threads_.emplace_back([this, worker, &bound] {
         if (own_cpus_) own_cpus_->Bind(worker);
         bound.count_down();
         ThreadMain(worker);
-      }));
+      });
     }
     bound.wait();
   }

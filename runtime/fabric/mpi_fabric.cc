@@ -18,10 +18,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/blocked_signals.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
-#include "runtime/base/threads.h"
 #include "runtime/fabric/mpi_library.h"
 
 namespace tpurun {
@@ -219,7 +219,8 @@ MpiPeers::MpiPeers(const MpiLibrary& mpi, MpiLibrary::Comm comm, int rank, int s
 
 void MpiPeers::StartHeartbeats() {
   last_tick_ = next_heartbeat_ = Clock::now();
-  heartbeats_ = StartThread([this] {
+  const ScopedBlockedSignals no_signals;
+  heartbeats_ = std::thread([this] {
     std::unique_lock lock(mutex_);
     while (!stop_) {
       Tick(Clock::now());
@@ -404,7 +405,7 @@ bool MpiPeers::End() {
 }
 
 void MpiPeers::Abort() {
-  StartThread([] {
+  std::thread([] {
     std::this_thread::sleep_for(std::chrono::seconds(5));
     std::_Exit(kTemporaryFailure);
   }).detach();
@@ -433,7 +434,7 @@ struct Progress {
 // Calls MPI_Finalize in a thread, and leaves that behind if it takes longer.
 void FinalizeMpi(const MpiLibrary& mpi, Clock::duration most) {
   const auto progress = std::make_shared<Progress>();
-  StartThread([&mpi, progress] {
+  std::thread([&mpi, progress] {
     mpi.Finalize();
     progress->Done();
   }).detach();
@@ -444,7 +445,7 @@ void FinalizeMpi(const MpiLibrary& mpi, Clock::duration most) {
 // process, since nothing can end the call; mpirun then ends the others.
 int InitMpi(const MpiLibrary& mpi, double most_seconds, int* level) {
   Progress progress;
-  std::thread watch = StartThread([&progress, most_seconds] {
+  std::thread watch([&progress, most_seconds] {
     if (progress.WaitFor(DurationOf(most_seconds))) return;
     std::cerr << "tpurun: MPI_Init has waited " << most_seconds
               << " s for all processes of the job: one has not started, or is another program; "
