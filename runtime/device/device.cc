@@ -14,7 +14,6 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/blocked_signals.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
@@ -51,7 +50,6 @@ class Workers final : public Device {
     // processes use.
     if (num_workers_ == static_cast<int>(cpus_.size())) own_cpus_.emplace(cpus_);
     std::latch bound(num_workers_);
-    const ScopedBlockedSignals no_signals;
     for (int worker = 0; worker < num_workers_; ++worker) {
       threads_.emplace_back([this, worker, &bound] {
         if (own_cpus_) own_cpus_->Bind(worker);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,7 +19,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/base/blocked_signals.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
@@ -219,7 +219,10 @@ MpiPeers::MpiPeers(const MpiLibrary& mpi, MpiLibrary::Comm comm, int rank, int s
 
 void MpiPeers::StartHeartbeats() {
   last_tick_ = next_heartbeat_ = Clock::now();
-  const ScopedBlockedSignals no_signals;
+  // Signals are for the program's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   heartbeats_ = std::thread([this] {
     std::unique_lock lock(mutex_);
     while (!stop_) {
@@ -227,6 +230,7 @@ void MpiPeers::StartHeartbeats() {
       wake_.wait_for(lock, kTick);
     }
   });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void MpiPeers::SetHosts(const std::vector<std::string>& hosts) {
