@@ -16,6 +16,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/base/threads.h"
 #include "runtime/estimator/train_peers.h"
 #include "runtime/fabric/mpi_fabric.h"
 #include "runtime/fabric/simulated_fabric.h"
@@ -103,10 +104,10 @@ absl::Status TrainSimulated(const CommandLine& command, const SimulatedProcesses
   WatchTraining(line, processes[0].composition.options);
   std::vector<std::thread> threads;
   for (int rank = 1; rank < of_run.count; ++rank) {
-    threads.emplace_back([&process = processes[rank]] {
+    threads.push_back(StartThread([&process = processes[rank]] {
       const ScopedNoLog no_log;
       (void)TrainAs(process);
-    });
+    }));
   }
   const absl::StatusOr<TrainResult> result = TrainAs(processes[0]);
   for (std::thread& thread : threads) thread.join();

@@ -5,6 +5,7 @@
 
 #include "runtime/base/cpu.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/threads.h"
 
 namespace tpurun {
 
@@ -35,8 +36,8 @@ void ThreadPool::ForEach(int64_t count,
 void ThreadPool::StartThreads(int64_t count) {
   try {
     while (std::ssize(threads_) < count) {
-      threads_.emplace_back(
-          [this, thread = static_cast<int>(threads_.size()) + 1] { Run(thread); });
+      threads_.push_back(
+          StartThread([this, thread = static_cast<int>(threads_.size()) + 1] { Run(thread); }));
     }
   } catch (const std::system_error&) {  // those that there are do the work
   }

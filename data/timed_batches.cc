@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/status.h"
+#include "runtime/base/threads.h"
 
 namespace tpurun {
 namespace {
@@ -127,7 +128,7 @@ class TimedBatches : public BatchSource {
   }
 
   absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
-    if (!thread_.joinable()) thread_ = std::thread([queue = queue_] { ReadRows(*queue); });
+    if (!thread_.joinable()) thread_ = StartThread([queue = queue_] { ReadRows(*queue); });
     RETURN_IF_ERROR(TakeBatch());
     for (size_t row = 0; row < batch_.size(); ++row) {
       for (size_t i = 0; i < buffers.size(); ++i) {

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "runtime/base/threads.h"
+
 namespace tpurun {
 namespace {
 
@@ -142,7 +144,7 @@ std::unique_ptr<SourceFile> ReadAhead::Wrap(std::unique_ptr<SourceFile> file) {
 void ReadAhead::StartThreads() {
   if (!threads_.empty()) return;
   try {
-    while (std::ssize(threads_) < num_threads_) threads_.emplace_back([this] { Run(); });
+    while (std::ssize(threads_) < num_threads_) threads_.push_back(StartThread([this] { Run(); }));
   } catch (const std::system_error&) {  // those that there are do
   }
 }

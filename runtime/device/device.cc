@@ -17,6 +17,7 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/base/threads.h"
 #include "runtime/device/barrier.h"
 #include "runtime/device/exchanges.h"
 #include "runtime/device/loaded_program.h"
@@ -51,11 +52,11 @@ class Workers final : public Device {
     if (num_workers_ == static_cast<int>(cpus_.size())) own_cpus_.emplace(cpus_);
     std::latch bound(num_workers_);
     for (int worker = 0; worker < num_workers_; ++worker) {
-      threads_.emplace_back([this, worker, &bound] {
+      threads_.push_back(StartThread([this, worker, &bound] {
         if (own_cpus_) own_cpus_->Bind(worker);
         bound.count_down();
         ThreadMain(worker);
-      });
+      }));
     }
     bound.wait();
   }

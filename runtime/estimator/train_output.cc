@@ -8,6 +8,7 @@
 #include "proto/field_values.h"
 #include "proto/serialize.h"
 #include "runtime/base/status.h"
+#include "runtime/base/threads.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/model_dir.h"
 #include "runtime/estimator/training_graph.h"
@@ -29,6 +30,7 @@ TrainOutput::TrainOutput(const EstimatorOptions& options, TrainPeers& peers, Tra
 
 void TrainOutput::PrepareGraph() {
   if (!options_.config.checkpoint_save_graph_def()) return;
+  const ScopedBlockedSignals no_signals;
   graph_files_ = std::async(std::launch::async, [this] {
     const tensorflow::GraphDef graph = TrainingGraphDef(program_.graph);
     GraphFiles files = {.event = SerializeDeterministically(graph)};

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
+#include "runtime/base/threads.h"
 #include "runtime/fabric/mpi_library.h"
 
 namespace tpurun {
@@ -219,18 +219,13 @@ MpiPeers::MpiPeers(const MpiLibrary& mpi, MpiLibrary::Comm comm, int rank, int s
 
 void MpiPeers::StartHeartbeats() {
   last_tick_ = next_heartbeat_ = Clock::now();
-  // Signals are for the program's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  heartbeats_ = std::thread([this] {
+  heartbeats_ = StartThread([this] {
     std::unique_lock lock(mutex_);
     while (!stop_) {
       Tick(Clock::now());
       wake_.wait_for(lock, kTick);
     }
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void MpiPeers::SetHosts(const std::vector<std::string>& hosts) {
@@ -409,7 +404,7 @@ bool MpiPeers::End() {
 }
 
 void MpiPeers::Abort() {
-  std::thread([] {
+  StartThread([] {
     std::this_thread::sleep_for(std::chrono::seconds(5));
     std::_Exit(kTemporaryFailure);
   }).detach();
@@ -438,7 +433,7 @@ struct Progress {
 // Calls MPI_Finalize in a thread, and leaves that behind if it takes longer.
 void FinalizeMpi(const MpiLibrary& mpi, Clock::duration most) {
   const auto progress = std::make_shared<Progress>();
-  std::thread([&mpi, progress] {
+  StartThread([&mpi, progress] {
     mpi.Finalize();
     progress->Done();
   }).detach();
@@ -449,7 +444,7 @@ void FinalizeMpi(const MpiLibrary& mpi, Clock::duration most) {
 // process, since nothing can end the call; mpirun then ends the others.
 int InitMpi(const MpiLibrary& mpi, double most_seconds, int* level) {
   Progress progress;
-  std::thread watch([&progress, most_seconds] {
+  std::thread watch = StartThread([&progress, most_seconds] {
     if (progress.WaitFor(DurationOf(most_seconds))) return;
     std::cerr << "tpurun: MPI_Init has waited " << most_seconds
               << " s for all processes of the job: one has not started, or is another program; "

@@ -10,6 +10,7 @@
 
 #include "runtime/base/cpu.h"
 #include "runtime/base/instruction_sets.h"
+#include "runtime/base/threads.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,7 +34,7 @@ double RateOf(int num_threads, const std::function<double(int thread)>& block) {
     std::vector<double> rates(num_threads);
     std::vector<std::thread> threads;
     for (int thread = 0; thread < num_threads; ++thread) {
-      threads.emplace_back([&, thread] {
+      threads.push_back(StartThread([&, thread] {
         if (num_threads <= static_cast<int>(cpus.size())) PinThread(pthread_self(), cpus[thread]);
         block(thread);  // touches memory, wakes the vector units
         ready.fetch_add(1);
@@ -46,7 +47,7 @@ double RateOf(int num_threads, const std::function<double(int thread)>& block) {
           end = Clock::now();
         }
         rates[thread] = work / std::chrono::duration<double>(end - begin).count();
-      });
+      }));
     }
     for (std::thread& thread : threads) thread.join();
     double all = 0;

@@ -12,6 +12,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/base/threads.h"
 
 namespace tpurun {
 namespace {
@@ -172,7 +173,7 @@ void Infeed::Start() {
     const std::lock_guard<std::mutex> lock(source_mutex_);
     RememberPosition(0);
   }
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread([this] { Run(); });
 }
 
 bool Infeed::Stop() {

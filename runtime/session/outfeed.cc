@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/base/threads.h"
+
 namespace tpurun {
 namespace {
 
@@ -22,7 +24,7 @@ double Outfeed::RingBytes(const CoreProgram& program) {
 Outfeed::Outfeed(const CoreProgram& program, OnEntry on_entry)
     : on_entry_(std::move(on_entry)),
       ring_(OutfeedEntryBytes(program), Capacity(OutfeedEntryBytes(program)), 1),
-      thread_([this] { Run(); }) {}
+      thread_(StartThread([this] { Run(); })) {}
 
 Outfeed::~Outfeed() { (void)Finish(); }
 

@@ -2,9 +2,16 @@
 // loop.
 #include "runtime/device/device.h"
 
+#include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
@@ -452,6 +459,31 @@ TEST_P(LoadedTest, AnInterruptStopsAtAStepEvenWhileWaitingForInput) {
   EXPECT_TRUE(result.interrupted);
   EXPECT_TRUE(result.status.ok()) << result.status;
   EXPECT_EQ(result.steps, 1);
+}
+
+// The mask of signals that each thread of this process blocks.
+std::vector<uint64_t> BlockedSignals() {
+  std::vector<uint64_t> masks;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    std::string word;
+    while (status >> word && word != "SigBlk:") {
+    }
+    status >> std::hex >> masks.emplace_back();
+  }
+  return masks;
+}
+
+TEST(DeviceThreads, LeaveSignalsToOthers) {
+  const std::vector<uint64_t> before = BlockedSignals();
+  const std::unique_ptr<Device> device = Device::Create(3);
+  const std::vector<uint64_t> masks = BlockedSignals();
+  const auto block = [](const std::vector<uint64_t>& masks) {
+    return std::count_if(masks.begin(), masks.end(),
+                         [](uint64_t mask) { return (mask >> (SIGTERM - 1) & 1) != 0; });
+  };
+  EXPECT_EQ(masks.size(), before.size() + 3);
+  EXPECT_EQ(block(masks), block(before) + 3);
 }
 
 }  // namespace
