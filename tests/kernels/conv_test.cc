@@ -75,9 +75,9 @@ std::vector<ConvDims> Cases() {
           Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
           Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
           // Odd channels: pairs of neighbours in a window.
-          Dims(2, 21, 23, 3, 7, 7, 20, 2, 3), Dims(1, 6, 9, 1, 3, 4, 18, 1, 1),
+          Dims(2, 21, 23, 3, 7, 7, 20, 2, 3), Dims(1, 6, 9, 1, 3, 6, 18, 1, 2),
           Dims(1, 7, 7, 5, 1, 1, 3), Dims(2, 7, 8, 3, 3, 3, 5, 1, -1),
-          Uneven(Dims(1, 9, 8, 1, 3, 3, 4, 2, 1)), Dims(1, 60, 200, 3, 3, 3, 17, 1, 1),
+          Uneven(Dims(1, 9, 12, 1, 3, 5, 4, 2, 1)), Dims(1, 60, 200, 3, 3, 3, 17, 1, 1),
           Dims(1, 9, 8, 3, 3, 3, 70, 1, 1, 2), Dims(1, 2, 3, 1, 5, 5, 3, 1, 4),
           // Pads below 0 leave pixels out.
           Dims(2, 7, 8, 4, 3, 3, 5, 1, -1),
@@ -366,7 +366,7 @@ TEST(Convolution, FillsElements) {
 
 // Also the neighbour that an odd number of a window has.
 TEST(Convolution, AnInfinityReachesOnlyWhatReadsIt) {
-  for (const ConvDims& d : {Dims(1, 6, 7, 1, 3, 3, 4, 1, 1), Dims(1, 6, 7, 3, 3, 5, 4, 1, 2),
+  for (const ConvDims& d : {Dims(1, 6, 7, 1, 5, 5, 4, 1, 2), Dims(1, 6, 7, 3, 3, 5, 4, 1, 2),
                             Dims(1, 6, 7, 2, 3, 3, 4, 1, 1)}) {
     const Form form{.rounds = true};
     Array x = OperandOf(d, form, false);
