@@ -164,22 +164,16 @@ void Convolution::PackPixel(const void* pixel, int64_t column, float* line, floa
     tiles_.transpose(line, pixel_elements_, columns, pixel_elements_, to, panel_columns_);
     return;
   }
-  for (int64_t c = 0; c < in_; c += tiles_.numbers, to += panel_columns_) {
-    const void* const row = gemm::At(pixel, k.storage, c * out_ + column);
-    gemm::PackRows(tiles_, row, gemm::At(row, k.storage, out_), k.storage, k.part, columns, to);
-  }
+  gemm::PackAllRows(tiles_, gemm::At(pixel, k.storage, column), out_, k.storage, k.part, in_,
+                    columns, to, panel_columns_);
 }
 
 // The elements of a panel at one kernel[kh].
 void Convolution::PackWindow(const void* row, int64_t column, float* to) const {
   const Numbers& k = def_.kernel;
-  const int64_t numbers = def_.dims.kw * in_;
-  for (int64_t i = 0; i < numbers; i += tiles_.numbers, to += panel_columns_) {
-    const void* const first = gemm::At(row, k.storage, i * out_ + column);
-    const void* const next = i + 1 < numbers ? gemm::At(first, k.storage, out_) : nullptr;
-    gemm::PackRows(tiles_, first, next, k.storage, k.part, std::min(panel_columns_, out_ - column),
-                   to);
-  }
+  gemm::PackAllRows(tiles_, gemm::At(row, k.storage, column), out_, k.storage, k.part,
+                    def_.dims.kw * in_, std::min(panel_columns_, out_ - column), to,
+                    panel_columns_);
 }
 
 // The columns of a panel, in the rows and pixels of its phase.

@@ -120,18 +120,22 @@ void FilterGrad::PackDy(const FilterGradArgs& args, const PaddedRows::Block& blo
                         float* to) const {
   const int64_t f = args.f_end - args.f_begin;
   const int64_t panel = block.rows * pixels_ * panel_columns_;
-  for (int64_t row = 0; row < block.rows; ++row) {
+  // Rows of whole elements are packed as one row.
+  const bool is_one_row = d_.ow % tiles_.numbers == 0;
+  const int64_t rows = is_one_row ? 1 : block.rows, pixels = d_.ow * block.rows / rows;
+  const int64_t row_floats = panel / rows;
+  for (int64_t row = 0; row < rows; ++row, to += row_floats) {
     const int64_t first = (block.image * d_.oh + block.oh + row) * d_.ow;
-    for (int64_t pixel = 0; pixel < d_.ow; pixel += tiles_.numbers, to += panel_columns_) {
-      for (int64_t column = 0; column < f; column += panel_columns_) {
-        const int64_t columns = std::min(panel_columns_, f - column);
-        const int64_t number = (first + pixel) * d_.f + args.f_begin + column;
-        const void* const from = gemm::At(args.dy, dy_.storage, number);
-        const void* const next = pixel + 1 < d_.ow ? gemm::At(from, dy_.storage, d_.f) : nullptr;
-        float* const line = to + column / panel_columns_ * panel;
-        gemm::PackRows(tiles_, from, next, dy_.storage, dy_.part, columns, line);
-        // Columns behind the last one are multiplied too, but their sums are not stored.
-        if (columns < panel_columns_) std::fill(line + columns, line + panel_columns_, 0.0f);
+    for (int64_t column = 0; column < f; column += panel_columns_) {
+      const int64_t columns = std::min(panel_columns_, f - column);
+      const int64_t number = first * d_.f + args.f_begin + column;
+      float* const lines = to + column / panel_columns_ * panel;
+      gemm::PackAllRows(tiles_, gemm::At(args.dy, dy_.storage, number), d_.f, dy_.storage, dy_.part,
+                        pixels, columns, lines, panel_columns_);
+      // Columns behind the last one are multiplied too, but their sums are not stored.
+      for (float* line = lines; columns < panel_columns_ && line < lines + row_floats;
+           line += panel_columns_) {
+        std::fill(line + columns, line + panel_columns_, 0.0f);
       }
     }
   }
@@ -140,31 +144,47 @@ void FilterGrad::PackDy(const FilterGradArgs& args, const PaddedRows::Block& blo
 void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<const Block> blocks,
                         int64_t kh) const {
   const int64_t f = args.f_end - args.f_begin, row_elements = rows_.row_elements();
-  const int64_t first_of_row = FirstBlock(kh);
   gemm::TileArgs tile{.x_depth = tiles_.numbers * d_.sw * d_.c,
                       .y_depth = panel_columns_,
                       .depth = pixels_,
                       .z_row = d_.f};
   tile.x_jump = d_.sh * row_elements - pixels_ * tile.x_depth;
+  // Of each block that row kh reads, in the first panel and the first row of dk.
+  std::array<gemm::TileArgs::Run, kMostBlocks> runs;
+  std::array<int64_t, kMostBlocks> panels;  // floats from a panel to the next
+  int64_t num_runs = 0;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const PaddedRows::Block& block = blocks[i].x;
+    const PaddedRows::Rows rows = rows_.RowsOf(block, kh);
+    if (rows.begin >= rows.end) continue;
+    if (num_runs == 0) tile.accumulates = first + static_cast<int64_t>(i) != FirstBlock(kh);
+    const int64_t row_of_dy = pixels_ * panel_columns_;
+    panels[num_runs] = block.rows * row_of_dy;
+    runs[num_runs++] = {
+        .x = block.x + (rows.begin * d_.sh + rows_.Shift(kh) - block.h) * row_elements,
+        .y = blocks[i].dy + (rows.begin - block.oh) * row_of_dy,
+        .repeats = rows.end - rows.begin};
+  }
+  if (num_runs == 0) return;
+  tile.more = &runs[1];
+  tile.num_more = num_runs - 1;
   for (int64_t column = 0; column < f; column += panel_columns_) {
     const int64_t columns = std::min(panel_columns_, f - column);
     const gemm::ColumnVectors vectors(columns, tiles_.lanes);
     tile.last_lanes = vectors.last_lanes;
     const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors.count]);
     for (int64_t t = 0; t < tiles.count; ++t) {
-      const int64_t row = tiles.Begin(t);
+      const int64_t row = tiles.Begin(t), rows = tiles.Rows(t);
+      tile.x = runs[0].x;
+      tile.y = runs[0].y;
+      tile.repeats = runs[0].repeats;
       tile.z = args.dk + (kh * d_.kw * d_.c + row) * d_.f + args.f_begin + column;
-      for (size_t i = 0; i < blocks.size(); ++i) {
-        const PaddedRows::Block& block = blocks[i].x;
-        const PaddedRows::Rows rows = rows_.RowsOf(block, kh);
-        if (rows.begin >= rows.end) continue;
-        tile.accumulates = first + static_cast<int64_t>(i) != first_of_row;
-        tile.repeats = rows.end - rows.begin;
-        tile.x = block.x + (rows.begin * d_.sh + rows_.Shift(kh) - block.h) * row_elements + row;
-        tile.y = blocks[i].dy + (column / panel_columns_ * block.rows + rows.begin - block.oh) *
-                                    pixels_ * panel_columns_;
-        tiles_.interleaved[vectors.count][tiles.Rows(t)](tile);
-      }
+      tiles_.interleaved[vectors.count][rows](tile);
+      for (int64_t i = 0; i < num_runs; ++i) runs[i].x += rows;
+    }
+    for (int64_t i = 0; i < num_runs; ++i) {
+      runs[i].x -= d_.kw * d_.c;
+      runs[i].y += panels[i];
     }
   }
 }

@@ -97,6 +97,13 @@ void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
   }
 }
 
+template <bool as_in_memory, typename Number>
+void PairAllRows(const Number* from, int64_t from_row, int64_t rows, int64_t n, float* to,
+                 int64_t to_row) {
+  for (; rows > 0; rows -= 2, from += 2 * from_row, to += to_row)
+    PairRows<as_in_memory>(from, rows > 1 ? from + from_row : nullptr, n, to);
+}
+
 // Sets what packs the elements.
 template <bool as_in_memory>
 constexpr void SetPairs(Tiles& tiles) {
@@ -106,6 +113,8 @@ constexpr void SetPairs(Tiles& tiles) {
   tiles.pair_neighbours_bf16 = PairNeighbours<as_in_memory, uint16_t>;
   tiles.pair_rows_f32 = PairRows<as_in_memory, float>;
   tiles.pair_rows_bf16 = PairRows<as_in_memory, uint16_t>;
+  tiles.pair_all_rows_f32 = PairAllRows<as_in_memory, float>;
+  tiles.pair_all_rows_bf16 = PairAllRows<as_in_memory, uint16_t>;
 }
 
 }  // namespace

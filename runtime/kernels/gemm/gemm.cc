@@ -403,6 +403,10 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
     PrefetchRows(y, args.y, block.begin + k + depth, kPackedDepth, begin, columns);
+    if (tiles_.numbers > 1) {
+      PackPairsOfY(args, begin, end, block, k, depth);
+      continue;
+    }
     const float* from = block.line;
     int64_t stride = columns;
     if (!converts) {
@@ -419,6 +423,24 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
       std::fill(last + rest, last + panel_columns_, 0.0f);
       std::copy_n(from + i * stride + whole * panel_columns_, rest, last);
     }
+  }
+}
+
+// Elements [k, k + depth) of the block, each panel by itself.
+void Product::PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block,
+                           int64_t k, int64_t depth) const {
+  const Operand& y = def_.y;
+  const int64_t first = (block.begin + k) * tiles_.numbers;
+  const int64_t rows = std::min(depth * tiles_.numbers, def_.k - first);
+  float* to = block.y_copy + k * panel_columns_;
+  for (int64_t column = begin; column < end; column += panel_columns_) {
+    const int64_t columns = std::min(panel_columns_, end - column);
+    PackAllRows(tiles_, At(args.y, y.storage, first * y.stride + column), y.stride, y.storage, 0,
+                rows, columns, to, panel_columns_);
+    // Columns behind the last one are multiplied too, but their sums are not stored.
+    for (int64_t i = 0; columns < panel_columns_ && i < depth; ++i)
+      std::fill(to + i * panel_columns_ + columns, to + (i + 1) * panel_columns_, 0.0f);
+    to += block.depth * panel_columns_;
   }
 }
 

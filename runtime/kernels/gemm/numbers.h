@@ -44,6 +44,10 @@ void PackNeighbours(const Tiles& tiles, const void* from, Storage storage, int p
 // not read; otherwise nullptr in the place of a row stands for zeros.
 void PackRows(const Tiles& tiles, const void* from, const void* next, Storage storage, int part,
               int64_t n, float* to);
+// The elements of n numbers of each of `rows` rows, which are neighbours along k. Rows of numbers
+// begin `from_row` numbers apart, rows of elements `to_row` floats. Zeros are behind the last row.
+void PackAllRows(const Tiles& tiles, const void* from, int64_t from_row, Storage storage, int part,
+                 int64_t rows, int64_t n, float* to, int64_t to_row);
 
 }  // namespace tpurun::gemm
 

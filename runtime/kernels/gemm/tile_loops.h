@@ -49,22 +49,29 @@ void RunTile(const TileArgs& tile) {
     TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
         accumulates ? LoadLanes<Vector>(z + r * z_row + v * kLanes, lanes(v)) : Vector::Zero();
   }
-  for (int64_t repeat = 0; repeat < tile.repeats; ++repeat, x += tile.x_jump) {
-    for (int64_t k = 0; k < depth; ++k) {
-      typename Vector::Type right[vectors];
-      TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);
-      TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
-        if constexpr (vectors == 1) {
-          sums[r][0] = Vector::MultiplyAddBroadcast(x + r * x_row, right[0], sums[r][0]);
-          continue;
+  int64_t repeats = tile.repeats;
+  for (const TileArgs::Run *run = tile.more, *const end = run + tile.num_more;; ++run) {
+    for (int64_t repeat = 0; repeat < repeats; ++repeat, x += tile.x_jump) {
+      for (int64_t k = 0; k < depth; ++k) {
+        typename Vector::Type right[vectors];
+        TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);
+        TPURUN_UNROLL for (int r = 0; r < rows; ++r) {
+          if constexpr (vectors == 1) {
+            sums[r][0] = Vector::MultiplyAddBroadcast(x + r * x_row, right[0], sums[r][0]);
+            continue;
+          }
+          const typename Vector::Type left = Vector::Broadcast(x + r * x_row);
+          TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
+              Vector::FusedMultiplyAdd(left, right[v], sums[r][v]);
         }
-        const typename Vector::Type left = Vector::Broadcast(x + r * x_row);
-        TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
-            Vector::FusedMultiplyAdd(left, right[v], sums[r][v]);
+        x += x_depth;
+        y += y_depth;
       }
-      x += x_depth;
-      y += y_depth;
     }
+    if (run == end) break;
+    x = run->x;
+    y = run->y;
+    repeats = run->repeats;
   }
   TPURUN_UNROLL for (int v = 0; v < vectors; ++v) {
     if (bias == nullptr) continue;

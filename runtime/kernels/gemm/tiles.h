@@ -25,6 +25,14 @@ struct TileArgs {
   // first of the next time.
   int64_t repeats = 1;
   int64_t x_jump = 0;
+  // The sums go on with as many further x, y and repeats, without being stored between them.
+  struct Run {
+    const float* x = nullptr;
+    const float* y = nullptr;
+    int64_t repeats = 1;
+  };
+  const Run* more = nullptr;
+  int64_t num_more = 0;
   // Element (row r, column c) of z is z[r * z_row + c].
   float* z = nullptr;
   int64_t z_row = 0;
@@ -78,6 +86,12 @@ struct Tiles {
   void (*pair_rows_f32)(const float* first, const float* second, int64_t n, float* to) = nullptr;
   void (*pair_rows_bf16)(const uint16_t* first, const uint16_t* second, int64_t n,
                          float* to) = nullptr;
+  // n numbers of each of `rows` rows become n elements of (rows + 1) / 2 rows, the last of an odd
+  // number of rows with zeros behind it. Rows begin `from_row` numbers and `to_row` floats apart.
+  void (*pair_all_rows_f32)(const float* from, int64_t from_row, int64_t rows, int64_t n, float* to,
+                            int64_t to_row) = nullptr;
+  void (*pair_all_rows_bf16)(const uint16_t* from, int64_t from_row, int64_t rows, int64_t n,
+                             float* to, int64_t to_row) = nullptr;
   // to[c * to_row + r] = from[r * from_row + c]. rows and columns need not be multiples of lanes.
   void (*transpose)(const float* from, int64_t from_row, int64_t rows, int64_t columns, float* to,
                     int64_t to_row) = nullptr;

@@ -122,16 +122,21 @@ void RunRows(const TileArgs& tile, int rows) {
     });
     LoadSums<row_tiles, vectors>(sums, kSumsRow);
   }
-  const float* x = tile.x;
-  const float* y = tile.y;
-  for (int64_t repeat = 0; repeat < tile.repeats; ++repeat, x += tile.x_jump) {
-    int64_t left = tile.depth;
-    for (; left >= kUnit; left -= kUnit, x += kUnit, y += kUnit * tile.y_depth)
-      MultiplyUnit<row_tiles, vectors>(x, tile.x_row, y, tile.y_depth);
-    if (left == 0) continue;
-    MultiplyRest<row_tiles, vectors>(x, tile.x_row, rows, y, tile.y_depth, static_cast<int>(left));
-    x += left;
-    y += left * tile.y_depth;
+  TileArgs::Run run{.x = tile.x, .y = tile.y, .repeats = tile.repeats};
+  for (int64_t i = 0;; ++i) {
+    const float *x = run.x, *y = run.y;
+    for (int64_t repeat = 0; repeat < run.repeats; ++repeat, x += tile.x_jump) {
+      int64_t left = tile.depth;
+      for (; left >= kUnit; left -= kUnit, x += kUnit, y += kUnit * tile.y_depth)
+        MultiplyUnit<row_tiles, vectors>(x, tile.x_row, y, tile.y_depth);
+      if (left == 0) continue;
+      MultiplyRest<row_tiles, vectors>(x, tile.x_row, rows, y, tile.y_depth,
+                                       static_cast<int>(left));
+      x += left;
+      y += left * tile.y_depth;
+    }
+    if (i == tile.num_more) break;
+    run = tile.more[i];
   }
   if (fits && tile.bias == nullptr && tile.rounded == nullptr)
     return StoreSums<row_tiles, vectors>(tile.z, tile.z_row);
