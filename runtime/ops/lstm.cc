@@ -43,43 +43,68 @@ TPURUN_CLONES void MemoryGradient(const float* gates, const float* c_before, int
   }
 }
 
+// The loops below read so many units of the next row ahead of time between their own.
+constexpr int64_t kUnitsAhead = 64;
+constexpr int64_t kFloatsOfLine = 16;  // of a cache line
+
+// Has the processor read kUnitsAhead floats from each of `gates` arrays, `units` floats apart.
+[[gnu::always_inline]] inline void ReadAhead(const float* from, int64_t units, int gates) {
+  for (int gate = 0; gate < gates; ++gate) {
+    for (int64_t u = 0; u < kUnitsAhead; u += kFloatsOfLine)
+      __builtin_prefetch(from + gate * units + u);
+  }
+}
+
 // A step whose functions are tanh and sigmoid: LstmCell::Step in one loop, with the same bits. Its
 // gates would go through the first-level cache nine times (lstm_bench on a Zen 4: 76, now 72 ms of
-// worker time a step).
-TPURUN_CLONES void TanhSigmoidStep(const float* x, const float* products, int64_t units,
-                                   float* gates, float* c, float* h) {
+// worker time a step). A row of 512 units takes 1.16 us, with its memory read ahead 0.82 (Zen 5).
+TPURUN_CLONES void TanhSigmoidStep(const CellStep& row, int64_t units) {
+  const float *x = row.x, *products = row.products;
+  float *gates = row.kept, *c = row.c, *h = row.h;
+  for (int64_t begin = 0; begin < units; begin += kUnitsAhead) {
+    const int64_t end = std::min(begin + kUnitsAhead, units);
+    ReadAhead(row.x_ahead + begin, units, 4);
+    ReadAhead(row.kept_ahead + begin, units, 4);
 #pragma GCC ivdep
-  for (int64_t u = 0; u < units; ++u) {
-    const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
-    const float in = SigmoidOf(x[u] + products[u]);
-    const float forget = SigmoidOf(x[f] + products[f]);
-    const float candidate = TanhOf(x[g] + products[g]);
-    const float out = SigmoidOf(x[o] + products[o]);
-    gates[u] = in;
-    gates[f] = forget;
-    gates[g] = candidate;
-    gates[o] = out;
-    const float next = forget * c[u] + in * candidate;
-    c[u] = next;
-    h[u] = out * TanhOf(next);
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
+      const float in = SigmoidOf(x[u] + products[u]);
+      const float forget = SigmoidOf(x[f] + products[f]);
+      const float candidate = TanhOf(x[g] + products[g]);
+      const float out = SigmoidOf(x[o] + products[o]);
+      gates[u] = in;
+      gates[f] = forget;
+      gates[g] = candidate;
+      gates[o] = out;
+      const float next = forget * c[u] + in * candidate;
+      c[u] = next;
+      h[u] = out * TanhOf(next);
+    }
   }
 }
 
 // LstmCell::StepGrad in one loop, with the same bits.
-TPURUN_CLONES void TanhSigmoidStepGrad(const float* gates, const float* c_before, const float* c,
-                                       int64_t units, float* dh, float* dc, float* dx) {
+TPURUN_CLONES void TanhSigmoidStepGrad(const CellGradStep& row, int64_t units) {
+  const float *gates = row.kept, *c_before = row.c_before, *c = row.c;
+  float *dh = row.dh, *dc = row.dc, *dx = row.dx;
+  for (int64_t begin = 0; begin < units; begin += kUnitsAhead) {
+    const int64_t end = std::min(begin + kUnitsAhead, units);
+    ReadAhead(row.kept_ahead + begin, units, 4);
+    ReadAhead(row.c_ahead + begin, units, 1);
+    ReadAhead(row.dh_ahead + begin, units, 1);
 #pragma GCC ivdep
-  for (int64_t u = 0; u < units; ++u) {
-    const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
-    const float in = gates[u], forget = gates[f], candidate = gates[g], out = gates[o];
-    const float activated = TanhOf(c[u]);
-    const float d = dc[u] + dh[u] * out * (1.0f - activated * activated);
-    dx[u] = d * candidate * (in * (1.0f - in));
-    dx[f] = d * c_before[u] * (forget * (1.0f - forget));
-    dx[g] = d * in * (1.0f - candidate * candidate);
-    dx[o] = dh[u] * activated * (out * (1.0f - out));
-    dc[u] = d * forget;
-    dh[u] = 0.0f;
+    for (int64_t u = begin; u < end; ++u) {
+      const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
+      const float in = gates[u], forget = gates[f], candidate = gates[g], out = gates[o];
+      const float activated = TanhOf(c[u]);
+      const float d = dc[u] + dh[u] * out * (1.0f - activated * activated);
+      dx[u] = d * candidate * (in * (1.0f - in));
+      dx[f] = d * c_before[u] * (forget * (1.0f - forget));
+      dx[g] = d * in * (1.0f - candidate * candidate);
+      dx[o] = dh[u] * activated * (out * (1.0f - out));
+      dc[u] = d * forget;
+      dh[u] = 0.0f;
+    }
   }
 }
 
@@ -142,12 +167,8 @@ class TanhSigmoidLstmCell final : public LstmCell {
     return FunctionOf(attrs, "activation") == GateFunction::kTanh &&
            FunctionOf(attrs, "recurrent_activation") == GateFunction::kSigmoid;
   }
-  void Step(int, const CellStep& row) const override {
-    TanhSigmoidStep(row.x, row.products, units, row.kept, row.c, row.h);
-  }
-  void StepGrad(int, const CellGradStep& row) const override {
-    TanhSigmoidStepGrad(row.kept, row.c_before, row.c, units, row.dh, row.dc, row.dx);
-  }
+  void Step(int, const CellStep& row) const override { TanhSigmoidStep(row, units); }
+  void StepGrad(int, const CellGradStep& row) const override { TanhSigmoidStepGrad(row, units); }
 };
 
 void SetCells(const OpCall& call, Recurrence& r) {

@@ -107,6 +107,15 @@ class TimeLoop : public Kernel {
     return f32;
   }
 
+  // The values that Operand will read where they are, or `own` if it converts them or there is no
+  // such row.
+  const float* Ahead(const KernelArgs& args, int operand, int64_t row, int64_t step,
+                     const float* own) const {
+    return operand < 0 || operands_[operand].bf16 || row >= args.end
+               ? own
+               : Operand(args, operand, row, step);
+  }
+
   // The address at which row `row` of a result, at `step`, may be written: in the result itself, or
   // `own`, from which Give copies it.
   float* PlaceOf(const KernelArgs& args, int result, int64_t row, int64_t step, float* own) const {
@@ -204,15 +213,20 @@ class ForwardLoop final : public TimeLoop {
   absl::Status Step(const KernelArgs& args, int64_t step) const override {
     for (int p = 0; p < num_products(); ++p) {
       RETURN_IF_ERROR(Multiply(args, p, At(args, p == 0 ? h_ : left_), At(args, gates_[p])));
-      for (int64_t row = args.begin; row < args.end; ++row) StepRow(args, p, row, step);
-    }
-    for (int64_t row = args.begin; row < args.end; ++row) {
-      const int64_t i = row - args.begin;
-      Give(args, 0, row, step, At(args, h_) + i * units_);
-      Give(args, r_.c, row, step, At(args, c_) + i * units_);
-      Give(args, r_.kept, row, step, Kept(args, row, step));
+      for (int64_t row = args.begin; row < args.end; ++row) {
+        StepRow(args, p, row, step);
+        // While a first-level cache has the row.
+        if (p + 1 == num_products()) GiveRow(args, row, step);
+      }
     }
     return absl::OkStatus();
+  }
+
+  void GiveRow(const KernelArgs& args, int64_t row, int64_t step) const {
+    const int64_t i = row - args.begin;
+    Give(args, 0, row, step, At(args, h_) + i * units_);
+    Give(args, r_.c, row, step, At(args, c_) + i * units_);
+    Give(args, r_.kept, row, step, Kept(args, row, step));
   }
 
   void StepRow(const KernelArgs& args, int product, int64_t row, int64_t step) const {
@@ -222,13 +236,16 @@ class ForwardLoop final : public TimeLoop {
       ClearRow(kept_, kept);
       return;
     }
-    cell_.Step(product, {.x = Operand(args, 0, row, time),
+    const float* const x = Operand(args, 0, row, time);
+    cell_.Step(product, {.x = x,
                          .products = At(args, gates_[product]) + i * ColumnsOf(product),
                          .kept = kept,
                          .h = At(args, h_) + i * units_,
                          .c = At(args, c_) + i * units_,
                          .left = At(args, left_) + i * units_,
-                         .spare = At(args, spare_)});
+                         .spare = At(args, spare_),
+                         .x_ahead = Ahead(args, 0, row + 1, time, x),
+                         .kept_ahead = row + 1 < args.end ? Kept(args, row + 1, step) : kept});
   }
 
   float* Kept(const KernelArgs& args, int64_t row, int64_t step) const {
@@ -260,25 +277,33 @@ class BackwardLoop final : public TimeLoop {
   }
 
   absl::Status Step(const KernelArgs& args, int64_t step) const override {
-    for (int64_t row = args.begin; row < args.end; ++row) {
-      const int64_t at = (row - args.begin) * units_;
-      AddTo(At(args, dh_) + at, Operand(args, 0, row, step));
-      if (r_.dc >= 0) AddTo(At(args, dc_) + at, Operand(args, r_.dc, row, step));
-    }
     for (int p = num_products(); p-- > 0;) {
-      for (int64_t row = args.begin; row < args.end; ++row) StepRow(args, p, row, step);
+      for (int64_t row = args.begin; row < args.end; ++row) {
+        if (p + 1 == num_products()) TakeRow(args, row, step);
+        StepRow(args, p, row, step);
+        // While a first-level cache has the row.
+        if (p == 0) GiveRow(args, row, step);
+      }
       RETURN_IF_ERROR(Multiply(args, p, At(args, dgates_[p]), At(args, dleft_)));
     }
-    for (int64_t row = args.begin; row < args.end; ++row) {
-      const int64_t i = row - args.begin, time = TimeOf(step);
-      AddTo(At(args, dh_) + i * units_, At(args, dleft_) + i * units_);
-      Give(args, 0, row, time, Dx(args, row, time));
-      if (float* const sums = Sums(args, row)) AddArrays(sums, Dx(args, row, time), width_, sums);
-      Give(args, r_.lefts[0], row, time, Before(args, r_.h, r_.h0, row, step));
-      if (num_products() > 1) Give(args, r_.lefts[1], row, time, At(args, left_) + i * units_);
-      Give(args, r_.dproducts, row, time, At(args, dgates_[0]) + i * ColumnsOf(0));
-    }
+    AddArrays(At(args, dh_), At(args, dleft_), (args.end - args.begin) * units_, At(args, dh_));
     return absl::OkStatus();
+  }
+
+  // Adds the gradients of this step's results.
+  void TakeRow(const KernelArgs& args, int64_t row, int64_t step) const {
+    const int64_t at = (row - args.begin) * units_;
+    AddTo(At(args, dh_) + at, Operand(args, 0, row, step));
+    if (r_.dc >= 0) AddTo(At(args, dc_) + at, Operand(args, r_.dc, row, step));
+  }
+
+  void GiveRow(const KernelArgs& args, int64_t row, int64_t step) const {
+    const int64_t i = row - args.begin, time = TimeOf(step);
+    Give(args, 0, row, time, Dx(args, row, time));
+    if (float* const sums = Sums(args, row)) AddArrays(sums, Dx(args, row, time), width_, sums);
+    Give(args, r_.lefts[0], row, time, Before(args, r_.h, r_.h0, row, step));
+    if (num_products() > 1) Give(args, r_.lefts[1], row, time, At(args, left_) + i * units_);
+    Give(args, r_.dproducts, row, time, At(args, dgates_[0]) + i * ColumnsOf(0));
   }
 
   void StepRow(const KernelArgs& args, int product, int64_t row, int64_t step) const {
@@ -296,18 +321,26 @@ class BackwardLoop final : public TimeLoop {
     const float* const h = Behind(args, r_.h, row, step, h_);
     const float* const h_before = Before(args, r_.h, r_.h0, row, step);
     const float* const c = has_c ? Behind(args, r_.c, row, step, c_) : nullptr;
-    cell_.StepGrad(product, {.kept = r_.kept < 0 ? nullptr : Operand(args, r_.kept, row, step),
+    const float* const kept = r_.kept < 0 ? nullptr : Operand(args, r_.kept, row, step);
+    const float* const c_before = has_c ? Before(args, r_.c, r_.c0, row, step) : nullptr;
+    float* const dh = At(args, dh_) + i * units_;
+    const bool is_first = step == 0;
+    cell_.StepGrad(product, {.kept = kept,
                              .h_before = h_before,
                              .h = h,
-                             .c_before = has_c ? Before(args, r_.c, r_.c0, row, step) : nullptr,
+                             .c_before = c_before,
                              .c = c,
-                             .dh = At(args, dh_) + i * units_,
+                             .dh = dh,
                              .dc = At(args, dc_) + i * units_,
                              .dx = dx,
                              .dproducts = dgates,
                              .dleft = At(args, dleft_) + i * units_,
                              .left = left,
-                             .spare = At(args, spare_)});
+                             .spare = At(args, spare_),
+                             .kept_ahead = Ahead(args, r_.kept, row + 1, step, kept),
+                             .c_ahead = Ahead(args, is_first ? r_.c0 : r_.c, row + 1,
+                                              is_first ? -1 : step - 1, c_before),
+                             .dh_ahead = Ahead(args, 0, row + 1, step, dh)});
   }
 
   // True if the gradient of the only product is that of x.

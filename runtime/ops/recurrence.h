@@ -22,6 +22,9 @@
 namespace tpurun {
 
 // One step of one row. In-out arrays hold the value before the step, then the value after the step.
+// Arrays `ahead` are those of the row that is computed next, or of this one: a cell may have the
+// processor read them ahead of time. The steps of a row are together in memory, its neighbours are
+// not.
 struct CellStep {
   const float* x;         // (W)
   const float* products;  // the gates of the product that has been computed
@@ -30,6 +33,8 @@ struct CellStep {
   float* c;               // (U), in-out, for cells that have c
   float* left;            // (U): the left operand of the second product
   float* spare;           // temporary, 2 U elements
+  const float* x_ahead;
+  const float* kept_ahead;
 };
 
 // The gradient of one step of one row.
@@ -44,6 +49,9 @@ struct CellGradStep {
   const float* dleft;  // (U): the gradient of the left operand of the second product
   float* left;         // (U), out: the left operand of the second product
   float* spare;        // temporary, 2 U elements
+  const float* kept_ahead;
+  const float* c_ahead;   // (U): c_before
+  const float* dh_ahead;  // (U): what is added to dh
 };
 
 // One step of all N rows, expressed in separate ops.
