@@ -14,6 +14,7 @@
 #include "runtime/kernels/conv/winograd_tiles.h"
 #include "runtime/kernels/conv/winograd_transforms.h"
 #include "runtime/ops/gemm_call.h"
+#include "runtime/ops/packing.h"
 #include "runtime/ops/precision.h"
 
 namespace tpurun {
@@ -62,7 +63,29 @@ conv::ConvolutionDef DefOf(ConvKind kind, const ConvDims& d, const OpCall& call)
           .is_input_grad = kind == ConvKind::kInputGrad,
           .operand = NumbersOf(call.operands[0], parts.x),
           .kernel = NumbersOf(call.operands[1], parts.y),
+          .kernel_is_packed = !call.operands[1].layout.plain(),
           .result = StorageOf(call.results[0])};
+}
+
+// Operand 1 as conv::PackedKernel. Its dimensions stay those of the plain kernel.
+std::optional<Shape> PackedKernelShape(ConvKind kind, const ConvDims& d, const OpCall& call,
+                                       const gemm::Tiles& tiles) {
+  const std::optional<conv::PackedKernel> packing =
+      conv::Convolution::Packing(DefOf(kind, d, call), tiles);
+  if (!packing) return std::nullopt;
+  const bool is_input_grad = kind == ConvKind::kInputGrad;
+  const int in = is_input_grad ? 3 : 2, out = 5 - in;  // the dimensions of channels
+  const int64_t element = packing->columns * tiles.numbers;
+  const int64_t pixel = packing->pixel_elements * element;
+  BlockedLayout layout{.strides = {d.kw * pixel, pixel, 0, 0},
+                       .blocks = {{out, packing->columns}},
+                       .flipped = packing->falls};
+  layout.strides[in] = element;
+  layout.strides[out] = d.kh * d.kw * pixel;
+  Shape packed{DType::kF32, call.operands[1].dims};
+  PackNumbers(PrecisionOf(call.attrs), tiles, in, layout, packed);
+  packed.layout = layout.Named(packing->Floats(d) * static_cast<int64_t>(sizeof(float)));
+  return packed;
 }
 
 template <typename Product>
@@ -95,25 +118,35 @@ void OfferFilterGrad(const ConvDims& d, const OpCall& call, const Product& produ
   }
 }
 
-bool HasPlainOperands(const OpCall& call) {
-  return std::all_of(call.operands.begin(), call.operands.end(),
-                     [](const Shape& operand) { return operand.layout.plain(); });
+// But for a kernel that is packed so.
+bool HasPlainOperands(const OpCall& call, const std::optional<Shape>& packed = std::nullopt) {
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const Shape& operand = call.operands[i];
+    if (!operand.layout.plain() && !(i == 1 && operand == packed)) return false;
+  }
+  return true;
 }
 
 std::optional<KernelOffer> OfferDirect(ConvKind kind, const ConvDims& d, const OpCall& call,
                                        const gemm::Tiles& tiles) {
-  if (!HasDirectKernel(kind, d, call) || !HasPlainOperands(call)) return std::nullopt;
+  if (!HasDirectKernel(kind, d, call)) return std::nullopt;
   const bool is_filter_grad = kind == ConvKind::kFilterGrad, reads_rows = tiles.row_unit > 1;
   if (reads_rows && !(is_filter_grad && SumsPixels(d, call))) return std::nullopt;
-  if (!is_filter_grad && !conv::Convolution::Fills(DefOf(kind, d, call), tiles))
-    return std::nullopt;
   KernelOffer offer;
   offer.native_bf16 = IsNativeBF16(call, tiles);
   if (is_filter_grad) {
+    if (!HasPlainOperands(call)) return std::nullopt;
     UseFilterGrad(d, call, tiles,
                   [&](const auto& product) { OfferFilterGrad(d, call, product, offer); });
-  } else {
-    OfferConvolution(call, ConvolutionOf<conv::Convolution>(kind, d, call, tiles), offer);
+    return offer;
+  }
+  if (!conv::Convolution::Fills(DefOf(kind, d, call), tiles)) return std::nullopt;
+  const std::optional<Shape> packed = PackedKernelShape(kind, d, call, tiles);
+  if (!HasPlainOperands(call, packed)) return std::nullopt;
+  OfferConvolution(call, ConvolutionOf<conv::Convolution>(kind, d, call, tiles), offer);
+  if (packed) {
+    offer.best_operands = call.operands;
+    offer.best_operands[1] = *packed;
   }
   return offer;
 }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "runtime/ops/kernel_levels.h"
-#include "runtime/ops/packing.h"
 
 namespace tpurun {
 namespace {
@@ -34,13 +33,7 @@ Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& 
                        .blocks = {{of_columns, columns}}};
   layout.strides[of_columns] *= elements;
   Shape packed{DType::kF32, call.operands[1].dims};
-  if (tiles.numbers > 1) {
-    packed.dtype = DType::kBF16;
-    layout.blocks.push_back({of_k, tiles.numbers});
-    layout.reversed = !tiles.as_in_memory;
-  } else {
-    layout.rounded = PrecisionOf(call.attrs) == Precision::kDefault;
-  }
+  PackNumbers(PrecisionOf(call.attrs), tiles, of_k, layout, packed);
   packed.layout = layout.Named(panels * columns * elements * static_cast<int64_t>(sizeof(float)));
   return packed;
 }
@@ -56,6 +49,17 @@ bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
 
 gemm::Storage StorageOf(const Shape& shape) {
   return shape.dtype == DType::kBF16 ? gemm::Storage::kBF16 : gemm::Storage::kF32;
+}
+
+void PackNumbers(Precision precision, const gemm::Tiles& tiles, int of_k, BlockedLayout& layout,
+                 Shape& packed) {
+  if (tiles.numbers > 1) {
+    packed.dtype = DType::kBF16;
+    layout.blocks.push_back({of_k, tiles.numbers});
+    layout.reversed = !tiles.as_in_memory;
+  } else {
+    layout.rounded = precision == Precision::kDefault;
+  }
 }
 
 bool LibraryMultiplies(Precision precision, const Machine& machine) {

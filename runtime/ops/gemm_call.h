@@ -11,6 +11,7 @@
 
 #include "runtime/ir/op_def.h"
 #include "runtime/kernels/gemm/gemm.h"
+#include "runtime/ops/packing.h"
 #include "runtime/ops/precision.h"
 
 namespace tpurun {
@@ -50,6 +51,11 @@ bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles);
 
 // How the numbers of an operand are stored.
 gemm::Storage StorageOf(const Shape& shape);
+
+// Completes the layout and the dtype of weights that are packed in panels: the numbers of an
+// element are neighbours along the dimension `of_k`.
+void PackNumbers(Precision precision, const gemm::Tiles& tiles, int of_k, BlockedLayout& layout,
+                 Shape& packed);
 
 // For one product. Nothing is offered for weights that are packed in another layout. The kernel
 // prefers packed weights if x is not transposed.

@@ -47,10 +47,11 @@ TPURUN_CLONES void MemoryGradient(const float* gates, const float* c_before, int
 constexpr int64_t kUnitsAhead = 64;
 constexpr int64_t kFloatsOfLine = 16;  // of a cache line
 
-// Has the processor read kUnitsAhead floats from each of `gates` arrays, `units` floats apart.
-[[gnu::always_inline]] inline void ReadAhead(const float* from, int64_t units, int gates) {
+// Has the processor read the units [begin, end) of each of `gates` arrays, `units` floats apart.
+[[gnu::always_inline]] inline void ReadAhead(const float* from, int64_t begin, int64_t end,
+                                             int64_t units, int gates) {
   for (int gate = 0; gate < gates; ++gate) {
-    for (int64_t u = 0; u < kUnitsAhead; u += kFloatsOfLine)
+    for (int64_t u = begin; u < end; u += kFloatsOfLine)
       __builtin_prefetch(from + gate * units + u);
   }
 }
@@ -63,8 +64,8 @@ TPURUN_CLONES void TanhSigmoidStep(const CellStep& row, int64_t units) {
   float *gates = row.kept, *c = row.c, *h = row.h;
   for (int64_t begin = 0; begin < units; begin += kUnitsAhead) {
     const int64_t end = std::min(begin + kUnitsAhead, units);
-    ReadAhead(row.x_ahead + begin, units, 4);
-    ReadAhead(row.kept_ahead + begin, units, 4);
+    ReadAhead(row.x_ahead, begin, end, units, 4);
+    ReadAhead(row.kept_ahead, begin, end, units, 4);
 #pragma GCC ivdep
     for (int64_t u = begin; u < end; ++u) {
       const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;
@@ -89,9 +90,9 @@ TPURUN_CLONES void TanhSigmoidStepGrad(const CellGradStep& row, int64_t units) {
   float *dh = row.dh, *dc = row.dc, *dx = row.dx;
   for (int64_t begin = 0; begin < units; begin += kUnitsAhead) {
     const int64_t end = std::min(begin + kUnitsAhead, units);
-    ReadAhead(row.kept_ahead + begin, units, 4);
-    ReadAhead(row.c_ahead + begin, units, 1);
-    ReadAhead(row.dh_ahead + begin, units, 1);
+    ReadAhead(row.kept_ahead, begin, end, units, 4);
+    ReadAhead(row.c_ahead, begin, end, units, 1);
+    ReadAhead(row.dh_ahead, begin, end, units, 1);
 #pragma GCC ivdep
     for (int64_t u = begin; u < end; ++u) {
       const int64_t f = units + u, g = 2 * units + u, o = 3 * units + u;

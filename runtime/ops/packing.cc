@@ -23,6 +23,7 @@ namespace {
 constexpr char kPrefix[] = "blocked";
 constexpr char kRounded[] = "rounded";
 constexpr char kReversed[] = "reversed";
+constexpr char kFlipped[] = "flipped";
 
 // [dimension][index]: the offset of an index in elements. The place of an element is the sum over
 // its dimensions.
@@ -42,8 +43,9 @@ std::vector<std::vector<int64_t>> Offsets(const BlockedLayout& layout,
     offsets.emplace_back();
     const bool reversed = layout.reversed && !layout.blocks.empty() &&
                           layout.blocks.back().dimension == static_cast<int>(dim);
+    const bool flipped = layout.flipped && dim + 2 < dims.size();
     for (int64_t index = 0; index < dims[dim]; ++index) {
-      int64_t rest = index, offset = 0;
+      int64_t rest = flipped ? dims[dim] - 1 - index : index, offset = 0;
       if (reversed) {
         const int64_t size = layout.blocks.back().size;
         rest += size - 1 - 2 * (index % size);
@@ -351,6 +353,7 @@ Layout BlockedLayout::Named(int64_t bytes) const {
   for (const Block& block : blocks) absl::StrAppend(&name, "_b", block.size, "d", block.dimension);
   if (rounded) absl::StrAppend(&name, "_", kRounded);
   if (reversed) absl::StrAppend(&name, "_", kReversed);
+  if (flipped) absl::StrAppend(&name, "_", kFlipped);
   return Layout{name, bytes};
 }
 
@@ -358,14 +361,14 @@ std::optional<BlockedLayout> ParseBlockedLayout(const Shape& shape) {
   std::vector<absl::string_view> words = absl::StrSplit(shape.layout.name, '_');
   const size_t rank = shape.dims.size();
   BlockedLayout layout;
-  if (words.back() == kReversed) {
-    layout.reversed = true;
+  const auto take = [&](const char* word) {
+    if (words.empty() || words.back() != word) return false;
     words.pop_back();
-  }
-  if (!words.empty() && words.back() == kRounded && shape.dtype == DType::kF32) {
-    layout.rounded = true;
-    words.pop_back();
-  }
+    return true;
+  };
+  layout.flipped = take(kFlipped);
+  layout.reversed = take(kReversed);
+  layout.rounded = shape.dtype == DType::kF32 && take(kRounded);
   if (words.empty() || words[0] != kPrefix || words.size() < 1 + rank) return std::nullopt;
   for (size_t i = 1; i < words.size(); ++i) {
     if (i <= rank) {

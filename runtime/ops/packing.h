@@ -24,10 +24,11 @@ struct BlockedLayout {
   std::vector<Block> blocks;     // the inner blocks, outermost first
   bool rounded = false;          // f32 numbers, rounded to bf16
   bool reversed = false;         // the elements of an innermost block come in falling order
+  bool flipped = false;          // the indices of all but the last two dimensions fall
   bool operator==(const BlockedLayout&) const = default;
 
   // The name for Shapes: "blocked_s32_s1_b4d0_b2d1", "blocked_s16_s160_b16d1_rounded" or
-  // "blocked_s32_s640_b16d1_b2d0_reversed".
+  // "blocked_s32_s640_b16d1_b2d0_reversed"; "flipped" comes last.
   Layout Named(int64_t bytes) const;
 };
 

@@ -23,8 +23,8 @@ namespace tpurun {
 
 // One step of one row. In-out arrays hold the value before the step, then the value after the step.
 // Arrays `ahead` are those of the row that is computed next, or of this one: a cell may have the
-// processor read them ahead of time. The steps of a row are together in memory, its neighbours are
-// not.
+// processor read them ahead of time. In memory the next step of this row comes behind this step,
+// not the next row.
 struct CellStep {
   const float* x;         // (W)
   const float* products;  // the gates of the product that has been computed

@@ -92,7 +92,7 @@ class PhaseJoiner {
     call.operands = std::move(operands);
     const auto shapes = InferShapes(*call.op, call.operands, call.attrs);
     if (!shapes.ok() || *shapes != call.results) return;
-    const std::optional<KernelOffer> offer = OfferOf(*kernel, call);
+    const std::optional<KernelOffer> offer = OfferOf(*kernel, call, instruction.plan);
     if (!offer.has_value() || offer->scratch_bytes > joined_ * instruction.plan.scratch_bytes ||
         offer->native_bf16 != instruction.plan.native_bf16)
       return;
@@ -104,12 +104,17 @@ class PhaseJoiner {
     instruction.joins_rows = true;
   }
 
-  // nullopt also if the kernel wants other operands for so many rows.
-  std::optional<KernelOffer> OfferOf(const KernelDef& kernel, const OpCall& call) const {
+  // nullopt also if the kernel wants other operands for so many rows than for those of one core.
+  std::optional<KernelOffer> OfferOf(const KernelDef& kernel, const OpCall& call,
+                                     const KernelOffer& of_one) const {
     if (kernel.offer == nullptr) return KernelOffer{};
     std::optional<KernelOffer> offer = kernel.offer(call, machine_);
-    if (offer.has_value() && !offer->best_operands.empty() && offer->best_operands != call.operands)
-      return std::nullopt;
+    if (!offer.has_value()) return offer;
+    for (size_t i = 0; i < offer->best_operands.size(); ++i) {
+      const Shape& best = offer->best_operands[i];
+      const bool was_best = !of_one.best_operands.empty() && of_one.best_operands[i] == best;
+      if (best != call.operands[i] && !was_best) return std::nullopt;
+    }
     return offer;
   }
 

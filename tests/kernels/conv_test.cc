@@ -2,9 +2,11 @@
 // tiles of every instruction set that this processor has: bit for bit, or those of minimal
 // filtering within a bound.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <type_traits>
@@ -86,7 +88,9 @@ std::vector<ConvDims> Cases() {
           Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),
           Dims(1, 7, 9, 3, 5, 4, 8, 2, 3), Dims(1, 1, 2, 2, 3, 3, 4, 4, 1),
           Dims(1, 56, 61, 50, 3, 3, 34, 2, 1), Dims(1, 13, 13, 33, 2, 2, 4, 5, 0),
-          Uneven(Dims(2, 9, 8, 4, 3, 3, 6, 2, 1)), Uneven(Dims(1, 12, 11, 3, 5, 4, 8, 3, 2))};
+          Uneven(Dims(2, 9, 8, 4, 3, 3, 6, 2, 1)), Uneven(Dims(1, 12, 11, 3, 5, 4, 8, 3, 2)),
+          // Several blocks of each of several images.
+          Dims(3, 5, 2000, 12, 3, 3, 4, 1, 1)};
 }
 
 // An array as it is stored, and its numbers.
@@ -287,6 +291,50 @@ ResultNumbers ConvolvedImages(const Product& product, const ConvDims& d, int64_t
   return result;
 }
 
+// The kernel in the panels that PackedKernel describes.
+Array Packed(const PackedKernel& packing, const ConvolutionDef& def, const gemm::Tiles& tiles,
+             const Array& kernel) {
+  const ConvDims& d = def.dims;
+  const int64_t pixels = d.kh * d.kw, in = def.is_input_grad ? d.f : d.c;
+  Array packed(0, false, 0);
+  packed.f32.assign(packing.Floats(d), 0.0f);
+  for (int64_t i = 0; i < pixels * d.c * d.f; ++i) {
+    const int64_t kernel_pixel = i / (d.c * d.f), c = i / d.f % d.c, f = i % d.f;
+    const int64_t pixel = packing.falls ? pixels - 1 - kernel_pixel : kernel_pixel;
+    const int64_t k = def.is_input_grad ? f : c, column = def.is_input_grad ? c : f;
+    const int64_t row =
+        (column / packing.columns * pixels + pixel) * (in / tiles.numbers) + k / tiles.numbers;
+    float& element = packed.f32[row * packing.columns + column % packing.columns];
+    if (tiles.numbers == 1) {
+      element = def.kernel.part == 0 ? RoundToBFloat16(kernel.f32[i]) : kernel.f32[i];
+    } else {
+      // The first number of a pair is in the upper half.
+      const uint32_t bits = BFloat16Bits(kernel.f32[i]);
+      element = std::bit_cast<float>(std::bit_cast<uint32_t>(element) |
+                                     bits << (k % tiles.numbers == 0 ? 16 : 0));
+    }
+  }
+  return packed;
+}
+
+// A kernel that is packed before the call gives the same bits.
+void ExpectSameOfPacked(const Level& level, ConvolutionDef def, const Array& operand,
+                        const Array& kernel, int64_t size) {
+  const std::optional<PackedKernel> packing = Convolution::Packing(def, *level.tiles);
+  if (!packing) return;
+  const bool in_bf16 = def.result == Storage::kBF16;
+  const auto result = [&](const Array& of) {
+    return ConvolvedImages(Convolution(def, *level.tiles), def.dims, size, in_bf16, operand, of,
+                           nullptr);
+  };
+  const ResultNumbers want = result(kernel);
+  const Array packed = Packed(*packing, def, *level.tiles, kernel);
+  def.kernel_is_packed = true;
+  const ResultNumbers got = result(packed);
+  EXPECT_EQ(got.y, want.y);
+  EXPECT_EQ(got.y_bf16, want.y_bf16);
+}
+
 void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, bool is_input_grad,
                        const Array& operand, const Array& kernel, std::vector<float> want) {
   SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
@@ -297,6 +345,7 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, 
                            .kernel = {kernel.storage(), form.part()},
                            .result = operand.storage()};
   if (!Convolution::Fills(def, *level.tiles)) return;
+  ExpectSameOfPacked(level, def, operand, kernel, std::ssize(want));
   const Convolution product(def, *level.tiles);
   const ResultNumbers got = ConvolvedImages(product, d, std::ssize(want), form.in_bf16, operand,
                                             kernel, is_input_grad ? nullptr : &bias);

@@ -142,6 +142,65 @@ TEST(WinogradKernels, DoNotRoundResults) {
   EXPECT_EQ(PlanKernel(call, Machine{.avx2 = true}).kernel->name, kDirect);
 }
 
+// The layouts of kernels that the convolution and its gradient of x prefer; "" if they take them as
+// they are.
+std::vector<std::string> KernelLayouts(const ConvCase& c, int64_t precision,
+                                       const Machine& machine) {
+  std::vector<std::string> layouts;
+  for (const bool forward : {true, false}) {
+    OpCall call{.op = FindOpByName(forward ? "conv2d" : "conv2d_input_grad"),
+                .attrs = c.AttrsAt(precision),
+                .operands = {F32(forward ? c.x : c.y), F32(c.kernel)},
+                .results = {F32(forward ? c.y : c.x)},
+                .needed = {true}};
+    if (!forward) call.attrs.Set("x_dims", c.x);
+    const std::vector<Shape> best = PlanKernel(call, machine).best_operands;
+    layouts.push_back(best.empty() ? "" : best[1].layout.name);
+  }
+  return layouts;
+}
+
+// ExpectConvNearReference compares the bits of packed and plain kernels.
+TEST(DirectKernels, TakePackedKernels) {
+  const Machine avx512_bf16 = *Machine::Parse("x86_64+avx512_bf16");
+  const Machine avx2 = *Machine::Parse("x86_64+avx2");
+  struct Case {
+    ConvCase c;
+    std::vector<std::string> pairs, floats;
+  };
+  const std::vector<Case> cases = {
+      // Of 36 columns, in panels of 48. Of 24 channels, in one panel of 32, or of 24.
+      {{{2, 12, 9, 24}, {3, 1, 24, 36}, {2, 8, 9, 36}, {1, 1}, {0, 0, 0, 0}, {2, 1}},
+       {"blocked_s1152_s1152_s96_s3456_b48d3_b2d2_reversed",
+        "blocked_s1152_s1152_s3456_s64_b32d2_b2d3_reversed_flipped"},
+       {"blocked_s576_s576_s24_s1728_b24d3", "blocked_s864_s864_s2592_s24_b24d2_flipped"}},
+      {{{3, 7, 7, 18}, {2, 3, 18, 50}, {3, 8, 9, 50}, {1, 1}, {1, 1, 2, 2}},
+       {"blocked_s2592_s864_s96_s5184_b48d3_b2d2_reversed",
+        "blocked_s4800_s1600_s9600_s64_b32d2_b2d3_reversed_flipped"},
+       {"blocked_s1296_s432_s24_s2592_b24d3", "blocked_s3600_s1200_s7200_s24_b24d2_flipped"}},
+      // One pixel, with strides.
+      {{{2, 9, 8, 64}, {1, 1, 64, 34}, {2, 5, 4, 34}, {2, 2}, {0, 0, 0, 0}},
+       {"blocked_s3072_s3072_s96_s3072_b48d3_b2d2_reversed",
+        "blocked_s1088_s1088_s1088_s64_b32d2_b2d3_reversed"},
+       {"blocked_s1536_s1536_s24_s1536_b24d3", "blocked_s816_s816_s816_s24_b24d2"}},
+      // The phases of a gradient share the pixels.
+      {{{2, 9, 9, 16}, {3, 3, 16, 48}, {2, 5, 5, 48}, {2, 2}, {1, 1, 1, 1}},
+       {"blocked_s2304_s768_s96_s6912_b48d3_b2d2_reversed", ""},
+       {"blocked_s1152_s384_s24_s3456_b24d3", ""}},
+      // An odd number of channels; few numbers.
+      {{{2, 9, 9, 15}, {3, 3, 15, 16}, {2, 9, 9, 16}, {1, 1}, {1, 1, 1, 1}},
+       {"", "blocked_s768_s256_s2304_s32_b16d2_b2d3_reversed_flipped"},
+       {"blocked_s720_s240_s16_s2160_b16d3", "blocked_s768_s256_s2304_s16_b16d2_flipped"}},
+      {{{2, 9, 9, 8}, {3, 3, 8, 14}, {2, 9, 9, 14}, {1, 1}, {1, 1, 1, 1}}, {"", ""}, {"", ""}},
+  };
+  for (const Case& of : cases) {
+    SCOPED_TRACE(F32(of.c.kernel).ToString());
+    EXPECT_EQ(KernelLayouts(of.c, 0, avx512_bf16), of.pairs);
+    EXPECT_EQ(KernelLayouts(of.c, 3, avx2), of.floats);
+    for (const int64_t precision : {0, 3}) ExpectConvNearReference(of.c, precision, 2);
+  }
+}
+
 TEST(LibraryKernels, ConvolutionsAreNearTheReference) {
   const std::vector<ConvCase> cases = {
       {{3, 9, 9, 32}, {5, 5, 32, 64}, {3, 9, 9, 64}, {1, 1}, {2, 2, 2, 2}},

@@ -108,5 +108,41 @@ TEST(Pack, PutsEveryNumberIntoItsPlaceOfAPanel) {
   }
 }
 
+// Kernels of convolutions (KH, KW, C, F), of whose gradient of x the pixels come in falling order.
+TEST(Pack, FlipsAllButTheLastTwoDimensions) {
+  constexpr int64_t kKh = 2, kKw = 3, kC = 5, kF = 4, kPanel = 3;
+  const auto packed_at = [](int64_t kh, int64_t kw, int64_t c, int64_t f) {
+    const int64_t pixel = (kKh - 1 - kh) * kKw + kKw - 1 - kw;
+    return (f / kPanel * kKh * kKw * kC + pixel * kC + c) * kPanel + f % kPanel;
+  };
+  const BlockedLayout layout{
+      .strides = {kKw * kC * kPanel, kC * kPanel, kPanel, kKh * kKw * kC * kPanel},
+      .blocks = {{3, kPanel}},
+      .flipped = true};
+  constexpr int64_t kNumbers = kKh * kKw * kC * 2 * kPanel;
+  const Shape packed{DType::kF32, {kKh, kKw, kC, kF}, layout.Named(kNumbers * sizeof(float))};
+  EXPECT_EQ(packed.layout.name, "blocked_s45_s15_s3_s90_b3d3_flipped");
+  EXPECT_EQ(ParseBlockedLayout(packed), layout);
+  const Literal x = RandomLiteral(F32(packed.dims), 1);
+  std::vector<float> want(kNumbers, 0.0f), got(kNumbers, -1.0f);
+  for (int64_t i = 0; i < x.shape().num_elements(); ++i) {
+    const int64_t pixel = i / (kC * kF);
+    want[packed_at(pixel / kKw, pixel % kKw, i / kF % kC, i % kF)] = x.values<float>()[i];
+  }
+  const OpCall call{.op = FindOpByName("pack"),
+                    .attrs = PackAttrs(packed),
+                    .operands = {x.shape()},
+                    .results = {packed},
+                    .needed = {true}};
+  const void* const operands[] = {x.data()};
+  void* const results[] = {got.data()};
+  const std::unique_ptr<Kernel> kernel = call.op->reference(call);
+  for (int64_t row = 0; row < kKh; ++row) {
+    const KernelArgs args{.operands = operands, .results = results, .begin = row, .end = row + 1};
+    ASSERT_TRUE(kernel->Run(args).ok());
+  }
+  EXPECT_EQ(got, want);
+}
+
 }  // namespace
 }  // namespace tpurun

@@ -147,6 +147,25 @@ TEST(JoinReplicas, APhaseWhoseValueTakesTheFirstPartOfAnotherStays) {
   EXPECT_EQ(JoinedFor(2, text).Instructions()[0]->results[0].buffer.part_stride, 0);
 }
 
+TEST(JoinReplicas, AKernelThatWouldHaveOtherWeightsIsJoinedLikeAnyOther) {
+  const std::string text = absl::StrCat(
+      "program \"p\" replicas=8 machine=\"x86_64\" library=\"tpurun\"\n"
+      "arena shared=0 core=0 worker=65536\ninfeed 0 \"x\" f32[16,4]\n"
+      "variable 0 \"w\" f32[4,300] constant(0)\nstep phase 0\n",
+      PerCore("matmul {precision=3}", {"infeed:0 f32[16,4]", "variable:0 f32[4,300]"},
+              "worker:0 f32[16,300]"));
+  absl::StatusOr<CoreProgram> program = ParseProgram(text, FindOpByName);
+  ASSERT_TRUE(program.ok()) << program.status();
+  Instruction& matmul = program->step[0].instructions[0];
+  matmul.plan = PlanKernel(CallOfInstruction(matmul, program->num_replicas),
+                           *Machine::Parse(program->machine));
+  EXPECT_EQ(matmul.plan.name(), "gemm_plain");
+  ASSERT_FALSE(matmul.plan.best_operands.empty());
+  EXPECT_NE(matmul.plan.best_operands[1], matmul.operands[1].shape);
+  JoinReplicas(2, *program);
+  EXPECT_EQ(program->step[0].instructions[0].replicas_per_call, 4);
+}
+
 TEST(JoinReplicas, APhaseWithASharedInstructionStays) {
   const std::string text =
       absl::StrCat(TwoRows(),

@@ -36,11 +36,12 @@ struct Convolution::Scratch {
 };
 
 // A panel of the kernel, and the part of the result that is computed with it.
+template <typename Float>
 struct Convolution::Panel {
   const Phase& h;
   const Phase& w;
   int64_t column;
-  float* elements;
+  Float* elements;
 };
 
 bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
@@ -54,6 +55,24 @@ bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
   const int64_t numbers = d.kw * d.c;
   return !def.is_input_grad && !tiles.as_in_memory && d.kh > 1 && numbers >= kLeastNumbers &&
          d.kh * d.ow * DivideUp(numbers, tiles.numbers) <= kMostElements;
+}
+
+std::optional<PackedKernel> Convolution::Packing(const ConvolutionDef& def,
+                                                 const gemm::Tiles& tiles) {
+  const ConvDims& d = def.dims;
+  // Else the phases of a gradient of x share the pixels of the kernel among them.
+  const bool has_one_phase = !def.is_input_grad || (d.sh == 1 && d.sw == 1);
+  const bool has_one_pixel = d.kh == 1 && d.kw == 1;
+  const int64_t in = ChannelsOfOperand(def), out = def.is_input_grad ? d.c : d.f;
+  if (PairsWindows(def, tiles) || !(has_one_phase || has_one_pixel) ||
+      d.kh * d.kw * in * out <= gemm::kFewNumbers) {
+    return std::nullopt;
+  }
+  const int64_t columns = gemm::PanelColumns(out, tiles);
+  return PackedKernel{.columns = columns,
+                      .panels = DivideUp(out, columns),
+                      .pixel_elements = in / tiles.numbers,
+                      .falls = def.is_input_grad && !has_one_pixel};
 }
 
 Convolution::Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles)
@@ -75,6 +94,7 @@ Convolution::Convolution(const ConvolutionDef& def, const ConvolvedImage& image,
             pairs_windows_ ? PaddedRows::Pairs::kWindows : PaddedRows::Pairs::kChannels,
             PixelsRead(w_.axis), kCopiedElements, tiles) {
   TPURUN_DCHECK(Fills(def, tiles) && def.dims.dw == 1);
+  TPURUN_DCHECK(!def.kernel_is_packed || Packing(def, tiles));
 }
 
 // Elements of a row of so many taps.
@@ -82,26 +102,28 @@ int64_t Convolution::DepthOf(int64_t taps) const {
   return pairs_windows_ ? DivideUp(taps * in_, tiles_.numbers) : taps * pixel_elements_;
 }
 
-template <typename F>
-void Convolution::ForEachPanel(float* panels, F f) const {
+template <typename Float, typename F>
+void Convolution::ForEachPanel(Float* panels, F f) const {
   for (const Phase& h : h_.phases) {
     for (const Phase& w : w_.phases) {
       for (int64_t column = 0; column < out_; column += panel_columns_) {
-        f(Panel{h, w, column, panels});
+        f(Panel<Float>{h, w, column, panels});
         panels += h.taps * DepthOf(w.taps) * panel_columns_;
       }
     }
   }
 }
 
-// At most: a phase without pixels has no panels.
+// Of the copy, at most: a phase without pixels has no panels.
 int64_t Convolution::KernelFloats() const {
+  if (def_.kernel_is_packed) return 0;
   const ConvDims& d = def_.dims;
   return panels_ * d.kh * DepthOf(d.kw) * panel_columns_;
 }
 
 int64_t Convolution::LineFloats() const {
-  return def_.is_input_grad ? AlignedFloats(pixel_elements_ * out_) : 0;
+  const bool transposes = def_.is_input_grad && !def_.kernel_is_packed;
+  return transposes ? AlignedFloats(pixel_elements_ * out_) : 0;
 }
 
 int64_t Convolution::ScratchBytes() const {
@@ -121,19 +143,23 @@ void Convolution::Run(const ConvolutionArgs& args) const {
   scratch.panels = floats.Take(KernelFloats());
   scratch.line = floats.Take(LineFloats());
   scratch.rows = floats.rest();
-  PackKernel(args.kernel, scratch);
+  const float* panels = static_cast<const float*>(args.kernel);
+  if (!def_.kernel_is_packed) {
+    PackKernel(args.kernel, scratch);
+    panels = scratch.panels;
+  }
   rows_.Begin(scratch.rows);
   for (int64_t image = args.begin; image < args.end; ++image) {
     for (int64_t row = 0; row < h_.axis.y; row += rows_.block_rows()) {
       const PaddedRows::Block block =
           rows_.Copy(args.operand, image, row, 0, h_.axis.kernel, scratch.rows);
-      ForEachPanel(scratch.panels, [&](const Panel& panel) { RunPanel(args, block, panel); });
+      ForEachPanel(panels, [&](const Panel<const float>& panel) { RunPanel(args, block, panel); });
     }
   }
 }
 
 void Convolution::PackKernel(const void* kernel, const Scratch& scratch) const {
-  ForEachPanel(scratch.panels, [&](const Panel& panel) {
+  ForEachPanel(scratch.panels, [&](const Panel<float>& panel) {
     const int64_t floats = pixel_elements_ * panel_columns_;
     const int64_t row_floats = DepthOf(panel.w.taps) * panel_columns_;
     float* to = panel.elements;
@@ -178,7 +204,7 @@ void Convolution::PackWindow(const void* row, int64_t column, float* to) const {
 
 // The columns of a panel, in the rows and pixels of its phase.
 void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
-                           const Panel& panel) const {
+                           const Panel<const float>& panel) const {
   const ConvDims& d = def_.dims;
   const Phase &ph = panel.h, &pw = panel.w;
   const int64_t height = def_.is_input_grad ? d.h : d.oh, width = def_.is_input_grad ? d.w : d.ow;

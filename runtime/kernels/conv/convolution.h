@@ -3,6 +3,7 @@
 #define TPURUN_RUNTIME_KERNELS_CONV_CONVOLUTION_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/kernels/conv/conv_dims.h"
 #include "runtime/kernels/conv/padded_rows.h"
@@ -25,7 +26,8 @@ struct ConvolutionDef {
   // or the strides are 1.
   ConvDims dims;
   bool is_input_grad = false;
-  Numbers operand, kernel;  // x or dy, (KH, KW, C, F)
+  Numbers operand, kernel;        // x or dy, (KH, KW, C, F)
+  bool kernel_is_packed = false;  // see PackedKernel
   gemm::Storage result = gemm::Storage::kF32;
 };
 
@@ -38,12 +40,30 @@ struct ConvolutionArgs {
   void* scratch = nullptr;      // ScratchBytes(), 64-byte aligned
 };
 
+// A kernel that is packed for a Convolution: panels of gemm::PanelColumns of the channels of the
+// result, each with the elements of every pixel (kh, kw) of the kernel one after the other. Of a
+// gradient of x the pixels come in falling order. Columns behind the last channel are 0.
+struct PackedKernel {
+  int64_t columns = 0, panels = 0;  // of a panel; panels
+  int64_t pixel_elements = 0;       // for each column, along the channels of the operand
+  bool falls = false;
+
+  int64_t Floats(const ConvDims& dims) const {
+    return panels * dims.kh * dims.kw * pixel_elements * columns;
+  }
+};
+
 // Immutable: several threads may run it at the same time.
 class Convolution {
  public:
   // True if the operand's channels are a multiple of Tiles::numbers, or, of y, if elements of
   // neighbours among the kw * C numbers that a pixel reads are faster than f32 tiles.
   static bool Fills(const ConvolutionDef& def, const gemm::Tiles& tiles);
+
+  // How the kernel can be packed before the call. nullopt: it is packed by each call. It has few
+  // numbers, its elements are neighbours among kw * C numbers (Fills), or its pixels are in several
+  // phases (phases.h).
+  static std::optional<PackedKernel> Packing(const ConvolutionDef& def, const gemm::Tiles& tiles);
 
   // Fills(def, tiles).
   Convolution(const ConvolutionDef& def, const gemm::Tiles& tiles);
@@ -55,6 +75,7 @@ class Convolution {
 
  private:
   struct Scratch;
+  template <typename Float>
   struct Panel;
 
   Convolution(const ConvolutionDef& def, const ConvolvedImage& image, const gemm::Tiles& tiles);
@@ -62,13 +83,13 @@ class Convolution {
   int64_t DepthOf(int64_t taps) const;
   int64_t KernelFloats() const;
   int64_t LineFloats() const;
-  template <typename F>
-  void ForEachPanel(float* panels, F f) const;
+  template <typename Float, typename F>
+  void ForEachPanel(Float* panels, F f) const;
   void PackKernel(const void* kernel, const Scratch& scratch) const;
   void PackPixel(const void* pixel, int64_t column, float* line, float* to) const;
   void PackWindow(const void* row, int64_t column, float* to) const;
   void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
-                const Panel& panel) const;
+                const Panel<const float>& panel) const;
 
   const ConvolutionDef def_;
   const gemm::Tiles& tiles_;

@@ -48,9 +48,10 @@ int64_t FilterGrad::PanelFloats(int64_t f) const {
 }
 
 // A large tile takes long to read and write, and a multiplication of bf16 numbers takes two pixels:
-// such tiles need more pixels. (Time of FilterGrad divided by that of PixelProducts, pixels at a
-// time, for 4 images: AVX-512 with bf16 2.3 of 24, 1.5 of 98, 0.93 of 196; AVX-512 1.8 of 12, 1.1
-// of 56, 0.9 of 196; AVX2 2.0 of 14, 1.2 of 28, 0.9 of 65.)
+// such tiles need more pixels. (Time of FilterGrad, when it stored its tiles after each block,
+// divided by that of PixelProducts, pixels at a time, for 4 images: AVX-512 with bf16 2.3 of
+// 24, 1.5 of 98, 0.93 of 196; AVX-512 1.8 of 12, 1.1 of 56, 0.9 of 196; AVX2 2.0 of 14, 1.2 of 28,
+// 0.9 of 65.)
 bool FilterGrad::AddsFewPixels() const {
   constexpr int64_t kFewPixels = 4;  // for each lane of a vector and number of an element
   const int64_t times = DivideUp(d_.n * image_blocks_, blocks_);
@@ -182,6 +183,7 @@ void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<con
       tiles_.interleaved[vectors.count][rows](tile);
       for (int64_t i = 0; i < num_runs; ++i) runs[i].x += rows;
     }
+    if (column + panel_columns_ >= f) return;
     for (int64_t i = 0; i < num_runs; ++i) {
       runs[i].x -= d_.kw * d_.c;
       runs[i].y += panels[i];

@@ -100,8 +100,11 @@ void PairRows(const Number* first, const Number* second, int64_t n, float* to) {
 template <bool as_in_memory, typename Number>
 void PairAllRows(const Number* from, int64_t from_row, int64_t rows, int64_t n, float* to,
                  int64_t to_row) {
-  for (; rows > 0; rows -= 2, from += 2 * from_row, to += to_row)
-    PairRows<as_in_memory>(from, rows > 1 ? from + from_row : nullptr, n, to);
+  for (int64_t row = 0; row < rows; row += 2) {
+    const Number* const first = from + row * from_row;
+    PairRows<as_in_memory>(first, row + 1 < rows ? first + from_row : nullptr, n,
+                           to + row / 2 * to_row);
+  }
 }
 
 // Sets what packs the elements.

@@ -137,7 +137,8 @@ int64_t Product::XFloats(int64_t rows) const {
 
 int64_t Product::LineFloats(int64_t rows) const {
   int64_t floats = def_.x.transposed ? (ReadsRows() ? kTransposedDepth : kPackedDepth) * rows : 0;
-  if (!def_.y_is_packed) floats = std::max(floats, kPackedDepth * packed_columns_);
+  const bool spreads_y = !def_.y_is_packed && tiles_.numbers == 1;
+  if (spreads_y) floats = std::max(floats, kPackedDepth * packed_columns_);
   if (def_.y.transposed) floats = std::max(floats, depth_ * panel_columns_);
   return floats;
 }
@@ -384,7 +385,8 @@ const float* Product::PanelsOfY(const Args& args, int part, int64_t column, Bloc
     return block.y_copy;
   }
   if (!def_.y.transposed) {
-    PackY(args, part, column, end, block);
+    tiles_.numbers > 1 ? PackPairsOfY(args, column, end, block)
+                       : PackY(args, part, column, end, block);
     return block.y_copy;
   }
   float* panel = block.y_copy;
@@ -396,17 +398,13 @@ const float* Product::PanelsOfY(const Args& args, int part, int64_t column, Bloc
 void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
                     const Block& block) const {
   const Operand& y = def_.y;
-  const bool converts = Converts(y, part);
   const int64_t columns = end - begin, panel = block.depth * panel_columns_;
+  const bool converts = Converts(y, part);
   const int64_t whole = columns / panel_columns_, rest = columns % panel_columns_;
   const auto spread = tiles_.spread_vectors[panel_columns_ / tiles_.lanes];
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
     PrefetchRows(y, args.y, block.begin + k + depth, kPackedDepth, begin, columns);
-    if (tiles_.numbers > 1) {
-      PackPairsOfY(args, begin, end, block, k, depth);
-      continue;
-    }
     const float* from = block.line;
     int64_t stride = columns;
     if (!converts) {
@@ -426,21 +424,24 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
   }
 }
 
-// Elements [k, k + depth) of the block, each panel by itself.
-void Product::PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block,
-                           int64_t k, int64_t depth) const {
+// Each panel by itself: its rows are whole cache lines.
+void Product::PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block) const {
   const Operand& y = def_.y;
-  const int64_t first = (block.begin + k) * tiles_.numbers;
-  const int64_t rows = std::min(depth * tiles_.numbers, def_.k - first);
-  float* to = block.y_copy + k * panel_columns_;
-  for (int64_t column = begin; column < end; column += panel_columns_) {
-    const int64_t columns = std::min(panel_columns_, end - column);
-    PackAllRows(tiles_, At(args.y, y.storage, first * y.stride + column), y.stride, y.storage, 0,
-                rows, columns, to, panel_columns_);
-    // Columns behind the last one are multiplied too, but their sums are not stored.
-    for (int64_t i = 0; columns < panel_columns_ && i < depth; ++i)
-      std::fill(to + i * panel_columns_ + columns, to + (i + 1) * panel_columns_, 0.0f);
-    to += block.depth * panel_columns_;
+  for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
+    const int64_t depth = std::min(kPackedDepth, block.depth - k);
+    PrefetchRows(y, args.y, block.begin + k + depth, kPackedDepth, begin, end - begin);
+    const int64_t first = (block.begin + k) * tiles_.numbers;
+    const int64_t rows = std::min(depth * tiles_.numbers, def_.k - first);
+    float* to = block.y_copy + k * panel_columns_;
+    for (int64_t column = begin; column < end; column += panel_columns_) {
+      const int64_t columns = std::min(panel_columns_, end - column);
+      PackAllRows(tiles_, At(args.y, y.storage, first * y.stride + column), y.stride, y.storage, 0,
+                  rows, columns, to, panel_columns_);
+      // Columns behind the last one are multiplied too, but their sums are not stored.
+      for (int64_t i = 0; columns < panel_columns_ && i < depth; ++i)
+        std::fill(to + i * panel_columns_ + columns, to + (i + 1) * panel_columns_, 0.0f);
+      to += block.depth * panel_columns_;
+    }
   }
 }
 

@@ -110,8 +110,7 @@ class Product {
   void StraightenX(const Args& args, int part, const Block& block) const;
   const float* PanelsOfY(const Args& args, int part, int64_t column, Block& block) const;
   void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
-  void PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block, int64_t k,
-                    int64_t depth) const;
+  void PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block) const;
   void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
                        const Block& block, float* panel) const;
   Range InTriangle(const Triangle& triangle, const Block& block, int64_t row, int rows,

@@ -45,8 +45,8 @@ void PackRows(const Tiles& tiles, const void* from, const void* next, Storage st
 void PackAllRows(const Tiles& tiles, const void* from, int64_t from_row, Storage storage, int part,
                  int64_t rows, int64_t n, float* to, int64_t to_row) {
   if (tiles.numbers == 1) {
-    for (int64_t row = 0; row < rows; ++row, to += to_row)
-      Convert(At(from, storage, row * from_row), storage, part, n, to);
+    for (int64_t row = 0; row < rows; ++row)
+      Convert(At(from, storage, row * from_row), storage, part, n, to + row * to_row);
   } else if (storage == Storage::kBF16) {
     tiles.pair_all_rows_bf16(static_cast<const uint16_t*>(from), from_row, rows, n, to, to_row);
   } else {

@@ -25,7 +25,8 @@ struct TileArgs {
   // first of the next time.
   int64_t repeats = 1;
   int64_t x_jump = 0;
-  // The sums go on with as many further x, y and repeats, without being stored between them.
+  // Of an interleaved tile the sums go on with num_more further x, y and repeats, of the same depth
+  // and x_jump, without being stored between them.
   struct Run {
     const float* x = nullptr;
     const float* y = nullptr;
@@ -75,7 +76,7 @@ struct Tiles {
   // from + k * from_row + t * rows, and go to to + t * tile_stride + k * rows.
   void (*spread[kMostRows + 1])(const float* from, int64_t from_row, int64_t depth, int64_t tiles,
                                 int64_t tile_stride, float* to) = {};
-  // [vectors]: the same for tiles of so many vectors
+  // [vectors]: the same for tiles of so many vectors, of elements that are one number
   void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t from_row, int64_t depth,
                                            int64_t tiles, int64_t tile_stride, float* to) = {};
   // For bf16 numbers, to pack elements. The numbers of f32 are rounded to the nearest. n numbers,

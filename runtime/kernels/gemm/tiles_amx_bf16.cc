@@ -122,21 +122,16 @@ void RunRows(const TileArgs& tile, int rows) {
     });
     LoadSums<row_tiles, vectors>(sums, kSumsRow);
   }
-  TileArgs::Run run{.x = tile.x, .y = tile.y, .repeats = tile.repeats};
-  for (int64_t i = 0;; ++i) {
-    const float *x = run.x, *y = run.y;
-    for (int64_t repeat = 0; repeat < run.repeats; ++repeat, x += tile.x_jump) {
-      int64_t left = tile.depth;
-      for (; left >= kUnit; left -= kUnit, x += kUnit, y += kUnit * tile.y_depth)
-        MultiplyUnit<row_tiles, vectors>(x, tile.x_row, y, tile.y_depth);
-      if (left == 0) continue;
-      MultiplyRest<row_tiles, vectors>(x, tile.x_row, rows, y, tile.y_depth,
-                                       static_cast<int>(left));
-      x += left;
-      y += left * tile.y_depth;
-    }
-    if (i == tile.num_more) break;
-    run = tile.more[i];
+  const float* x = tile.x;
+  const float* y = tile.y;
+  for (int64_t repeat = 0; repeat < tile.repeats; ++repeat, x += tile.x_jump) {
+    int64_t left = tile.depth;
+    for (; left >= kUnit; left -= kUnit, x += kUnit, y += kUnit * tile.y_depth)
+      MultiplyUnit<row_tiles, vectors>(x, tile.x_row, y, tile.y_depth);
+    if (left == 0) continue;
+    MultiplyRest<row_tiles, vectors>(x, tile.x_row, rows, y, tile.y_depth, static_cast<int>(left));
+    x += left;
+    y += left * tile.y_depth;
   }
   if (fits && tile.bias == nullptr && tile.rounded == nullptr)
     return StoreSums<row_tiles, vectors>(tile.z, tile.z_row);
@@ -178,8 +173,6 @@ constexpr Tiles MakeAmxTiles() {
               .transpose = Transpose16};
   SetAmxTiles<1, 2 * kUnit>(tiles);
   SetAmxTiles<2, 2 * kUnit>(tiles);
-  tiles.spread_vectors[1] = SpreadVectors<Avx512Vector, 1>;
-  tiles.spread_vectors[2] = SpreadVectors<Avx512Vector, 2>;
   SetPairs<true>(tiles);
   return tiles;
 }

@@ -31,7 +31,8 @@ memory::desc DescOf(const Shape& shape) {
   memory::desc desc(shape.dims, type, strides);
   if (shape.layout.plain()) return desc;
   const std::optional<BlockedLayout> layout = ParseBlockedLayout(shape);
-  if (!layout || layout->rounded || layout->reversed || layout->blocks.size() > DNNL_MAX_NDIMS) {
+  if (!layout || layout->rounded || layout->reversed || layout->flipped ||
+      layout->blocks.size() > DNNL_MAX_NDIMS) {
     throw dnnl::error(dnnl_invalid_arguments, "unknown layout");
   }
   dnnl_blocking_desc_t& blocking = desc.data.format_desc.blocking;
