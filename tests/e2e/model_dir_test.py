@@ -42,8 +42,12 @@ class ModelDirTest(ProgramTest):
 
     def test_another_folder_in_its_place_is_not_written_to(self):
         process = self.running()
+        # It sees neither of the two moments alone.
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
         os.rename(self.path('model'), self.path('moved'))
         os.mkdir(self.path('model'))
+        process.send_signal(signal.SIGCONT)
         self.expect_refused(process, self.path('moved'), 'another one is in its place')
         self.assertEqual(os.listdir(self.path('model')), [])
 
