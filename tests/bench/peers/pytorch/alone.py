@@ -2,8 +2,8 @@
 training computes.
 
 alone.py --threads=N --products=bf16|f32 SHAPE...; a SHAPE is conv:N,H,W,C,KERNEL,FILTERS,STRIDE (square kernel, pads
-"same", channels last), matmul:M,K,N or lstm:N,T,C,UNITS. A line for each: forward, gradient of the operand, gradient
-of the weights; of an LSTM forward, then all gradients. A time is the median of 9 repetitions of at least 50 ms.
+"same", channels last) or matmul:M,K,N. A line for each: forward, gradient of the operand, gradient of the weights. A
+time is the median of 9 repetitions of at least 50 ms.
 """
 import argparse
 import statistics
@@ -43,18 +43,6 @@ def matmul(dtype, m, k, n):
     return lambda: x @ weights, lambda: dy @ weights.t(), lambda: x.t() @ dy
 
 
-def lstm(dtype, n, steps, c, units):
-    layer, x = nn.LSTM(c, units), torch.randn(steps, n, c, requires_grad=True)
-
-    def forward():
-        with torch.autocast('cpu', torch.bfloat16, enabled=dtype == torch.bfloat16):
-            return layer(x)[0]
-
-    y = forward()
-    dy = torch.randn_like(y)
-    return forward, lambda: y.backward(dy, retain_graph=True)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--threads', type=int, required=True)
@@ -65,7 +53,7 @@ def main():
     dtype = torch.bfloat16 if args.products == 'bf16' else torch.float32
     for shape in args.shape:
         kind, sizes = shape.split(':')
-        runs = {'conv': conv, 'matmul': matmul, 'lstm': lstm}[kind](dtype, *map(int, sizes.split(',')))
+        runs = {'conv': conv, 'matmul': matmul}[kind](dtype, *map(int, sizes.split(',')))
         print(shape, *(f'{milliseconds(run):.2f}' for run in runs), flush=True)
 
 
