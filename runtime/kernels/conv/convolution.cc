@@ -36,12 +36,11 @@ struct Convolution::Scratch {
 };
 
 // A panel of the kernel, and the part of the result that is computed with it.
-template <typename Float>
 struct Convolution::Panel {
   const Phase& h;
   const Phase& w;
   int64_t column;
-  Float* elements;
+  int64_t begin;  // floats before it
 };
 
 bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
@@ -102,13 +101,14 @@ int64_t Convolution::DepthOf(int64_t taps) const {
   return pairs_windows_ ? DivideUp(taps * in_, tiles_.numbers) : taps * pixel_elements_;
 }
 
-template <typename Float, typename F>
-void Convolution::ForEachPanel(Float* panels, F f) const {
+template <typename F>
+void Convolution::ForEachPanel(F f) const {
+  int64_t begin = 0;
   for (const Phase& h : h_.phases) {
     for (const Phase& w : w_.phases) {
       for (int64_t column = 0; column < out_; column += panel_columns_) {
-        f(Panel<Float>{h, w, column, panels});
-        panels += h.taps * DepthOf(w.taps) * panel_columns_;
+        f(Panel{h, w, column, begin});
+        begin += h.taps * DepthOf(w.taps) * panel_columns_;
       }
     }
   }
@@ -153,16 +153,16 @@ void Convolution::Run(const ConvolutionArgs& args) const {
     for (int64_t row = 0; row < h_.axis.y; row += rows_.block_rows()) {
       const PaddedRows::Block block =
           rows_.Copy(args.operand, image, row, 0, h_.axis.kernel, scratch.rows);
-      ForEachPanel(panels, [&](const Panel<const float>& panel) { RunPanel(args, block, panel); });
+      ForEachPanel([&](const Panel& panel) { RunPanel(args, block, panel, panels); });
     }
   }
 }
 
 void Convolution::PackKernel(const void* kernel, const Scratch& scratch) const {
-  ForEachPanel(scratch.panels, [&](const Panel<float>& panel) {
+  ForEachPanel([&](const Panel& panel) {
     const int64_t floats = pixel_elements_ * panel_columns_;
     const int64_t row_floats = DepthOf(panel.w.taps) * panel_columns_;
-    float* to = panel.elements;
+    float* to = scratch.panels + panel.begin;
     if (panel.column + panel_columns_ > out_) std::fill_n(to, panel.h.taps * row_floats, 0.0f);
     for (int64_t i = 0; i < panel.h.taps; ++i) {
       if (pairs_windows_) {
@@ -204,7 +204,7 @@ void Convolution::PackWindow(const void* row, int64_t column, float* to) const {
 
 // The columns of a panel, in the rows and pixels of its phase.
 void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
-                           const Panel<const float>& panel) const {
+                           const Panel& panel, const float* panels) const {
   const ConvDims& d = def_.dims;
   const Phase &ph = panel.h, &pw = panel.w;
   const int64_t height = def_.is_input_grad ? d.h : d.oh, width = def_.is_input_grad ? d.w : d.ow;
@@ -227,7 +227,7 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
     const int64_t tap_end = std::clamp<int64_t>(DivideUp(h_.axis.x - h, dilation), tap, ph.taps);
     const int64_t result_row = block.image * height + ph.first + row * ph.step;
     tile.repeats = tap_end - tap;
-    tile.y = panel.elements + tap * depth * panel_columns_;
+    tile.y = panels + panel.begin + tap * depth * panel_columns_;
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t pixel = tiles.Begin(t);
       tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() + DepthOf(pw.begin) +

@@ -44,9 +44,10 @@ struct ConvolutionArgs {
 // result, each with the elements of every pixel (kh, kw) of the kernel one after the other. Of a
 // gradient of x the pixels come in falling order. Columns behind the last channel are 0.
 struct PackedKernel {
-  int64_t columns = 0, panels = 0;  // of a panel; panels
-  int64_t pixel_elements = 0;       // for each column, along the channels of the operand
-  bool falls = false;
+  int64_t columns = 0;  // of a panel
+  int64_t panels = 0;
+  int64_t pixel_elements = 0;  // for each column, along the channels of the operand
+  bool falls = false;          // the pixels of a gradient of x
 
   int64_t Floats(const ConvDims& dims) const {
     return panels * dims.kh * dims.kw * pixel_elements * columns;
@@ -75,7 +76,6 @@ class Convolution {
 
  private:
   struct Scratch;
-  template <typename Float>
   struct Panel;
 
   Convolution(const ConvolutionDef& def, const ConvolvedImage& image, const gemm::Tiles& tiles);
@@ -83,13 +83,13 @@ class Convolution {
   int64_t DepthOf(int64_t taps) const;
   int64_t KernelFloats() const;
   int64_t LineFloats() const;
-  template <typename Float, typename F>
-  void ForEachPanel(Float* panels, F f) const;
+  template <typename F>
+  void ForEachPanel(F f) const;
   void PackKernel(const void* kernel, const Scratch& scratch) const;
   void PackPixel(const void* pixel, int64_t column, float* line, float* to) const;
   void PackWindow(const void* row, int64_t column, float* to) const;
-  void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block,
-                const Panel<const float>& panel) const;
+  void RunPanel(const ConvolutionArgs& args, const PaddedRows::Block& block, const Panel& panel,
+                const float* panels) const;
 
   const ConvolutionDef def_;
   const gemm::Tiles& tiles_;

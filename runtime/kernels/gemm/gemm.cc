@@ -266,13 +266,14 @@ void Product::PackLines(const Operand& operand, const void* data, int part, int6
   }
 }
 
-// Element `element` along k of n columns, where a stored row is a row of columns.
-void Product::PackRow(const Operand& operand, const void* data, int part, int64_t element,
-                      int64_t column, int64_t n, float* to) const {
+// `depth` elements along k of n columns, from `element` and `column` on, where a stored row is a
+// row of columns. Their rows are `to_row` floats apart.
+void Product::PackElements(const Operand& operand, const void* data, int part, int64_t element,
+                           int64_t depth, int64_t column, int64_t n, float* to,
+                           int64_t to_row) const {
   const int64_t k = element * tiles_.numbers;
-  const void* const from = At(data, operand.storage, k * operand.stride + column);
-  const void* const next = k + 1 < def_.k ? At(from, operand.storage, operand.stride) : nullptr;
-  PackRows(tiles_, from, next, operand.storage, part, n, to);
+  PackAllRows(tiles_, At(data, operand.storage, k * operand.stride + column), operand.stride,
+              operand.storage, part, std::min(depth * tiles_.numbers, def_.k - k), n, to, to_row);
 }
 
 // Reads `depth` elements of n columns from memory ahead of time.
@@ -320,10 +321,8 @@ void Product::StraightenX(const Args& args, int part, const Block& block) const 
   for (int64_t k = 0; k < block.depth; k += kTransposedDepth) {
     const int64_t depth = std::min(kTransposedDepth, block.depth - k);
     PrefetchRows(def_.x, args.x, block.begin + k + depth, kTransposedDepth, block.row, block.rows);
-    for (int64_t i = 0; i < depth; ++i) {
-      PackRow(def_.x, args.x, part, block.begin + k + i, block.row, block.rows,
-              block.line + i * block.rows);
-    }
+    PackElements(def_.x, args.x, part, block.begin + k, depth, block.row, block.rows, block.line,
+                 block.rows);
     tiles_.transpose(block.line, block.rows, depth, block.rows, block.x_copy + k, block.x_row);
   }
 }
@@ -353,13 +352,12 @@ void Product::PackTransposedX(const Args& args, int part, Block& block) const {
     PrefetchRows(def_.x, args.x, block.begin + k + depth, kPackedDepth, block.row, block.rows);
     const float* from = block.line;
     int64_t stride = block.rows;
-    if (!converts) {
+    if (converts) {
+      PackElements(def_.x, args.x, part, block.begin + k, depth, block.row, block.rows, block.line,
+                   block.rows);
+    } else {
       from = static_cast<const float*>(x) + k * def_.x.stride;
       stride = def_.x.stride;
-    }
-    for (int64_t i = 0; converts && i < depth; ++i) {
-      PackRow(def_.x, args.x, part, block.begin + k + i, block.row, block.rows,
-              block.line + i * block.rows);
     }
     if (tiles.larger > 0) {
       tiles_.spread[small + 1](from, stride, depth, tiles.larger, block.depth * (small + 1),
@@ -385,7 +383,7 @@ const float* Product::PanelsOfY(const Args& args, int part, int64_t column, Bloc
     return block.y_copy;
   }
   if (!def_.y.transposed) {
-    tiles_.numbers > 1 ? PackPairsOfY(args, column, end, block)
+    tiles_.numbers > 1 ? PackPairsOfY(args, part, column, end, block)
                        : PackY(args, part, column, end, block);
     return block.y_copy;
   }
@@ -407,12 +405,12 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
     PrefetchRows(y, args.y, block.begin + k + depth, kPackedDepth, begin, columns);
     const float* from = block.line;
     int64_t stride = columns;
-    if (!converts) {
+    if (converts) {
+      PackElements(y, args.y, part, block.begin + k, depth, begin, columns, block.line, columns);
+    } else {
       from = static_cast<const float*>(args.y) + (block.begin + k) * y.stride + begin;
       stride = y.stride;
     }
-    for (int64_t i = 0; converts && i < depth; ++i)
-      PackRow(y, args.y, part, block.begin + k + i, begin, columns, block.line + i * columns);
     float* const to = block.y_copy + k * panel_columns_;
     spread(from, stride, depth, whole, panel, to);
     // Columns behind the last one are multiplied too, but their sums are not stored.
@@ -425,18 +423,16 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
 }
 
 // Each panel by itself: its rows are whole cache lines.
-void Product::PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block) const {
+void Product::PackPairsOfY(const Args& args, int part, int64_t begin, int64_t end,
+                           const Block& block) const {
   const Operand& y = def_.y;
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
     PrefetchRows(y, args.y, block.begin + k + depth, kPackedDepth, begin, end - begin);
-    const int64_t first = (block.begin + k) * tiles_.numbers;
-    const int64_t rows = std::min(depth * tiles_.numbers, def_.k - first);
     float* to = block.y_copy + k * panel_columns_;
     for (int64_t column = begin; column < end; column += panel_columns_) {
       const int64_t columns = std::min(panel_columns_, end - column);
-      PackAllRows(tiles_, At(args.y, y.storage, first * y.stride + column), y.stride, y.storage, 0,
-                  rows, columns, to, panel_columns_);
+      PackElements(y, args.y, part, block.begin + k, depth, column, columns, to, panel_columns_);
       // Columns behind the last one are multiplied too, but their sums are not stored.
       for (int64_t i = 0; columns < panel_columns_ && i < depth; ++i)
         std::fill(to + i * panel_columns_ + columns, to + (i + 1) * panel_columns_, 0.0f);

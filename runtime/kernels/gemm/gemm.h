@@ -100,8 +100,8 @@ class Product {
   void RunRows(const Args& args, int64_t begin, int64_t rows) const;
   void PackLines(const Operand& operand, const void* data, int part, int64_t line, int64_t lines,
                  const Block& block, float* to, int64_t to_row) const;
-  void PackRow(const Operand& operand, const void* data, int part, int64_t element, int64_t column,
-               int64_t n, float* to) const;
+  void PackElements(const Operand& operand, const void* data, int part, int64_t element,
+                    int64_t depth, int64_t column, int64_t n, float* to, int64_t to_row) const;
   void PrefetchRows(const Operand& operand, const void* data, int64_t element, int64_t depth,
                     int64_t column, int64_t n) const;
   bool ReadsXAsStored(const RowTiles& tiles) const;
@@ -110,7 +110,8 @@ class Product {
   void StraightenX(const Args& args, int part, const Block& block) const;
   const float* PanelsOfY(const Args& args, int part, int64_t column, Block& block) const;
   void PackY(const Args& args, int part, int64_t begin, int64_t end, const Block& block) const;
-  void PackPairsOfY(const Args& args, int64_t begin, int64_t end, const Block& block) const;
+  void PackPairsOfY(const Args& args, int part, int64_t begin, int64_t end,
+                    const Block& block) const;
   void PackTransposedY(const Args& args, int part, int64_t column, int64_t columns,
                        const Block& block, float* panel) const;
   Range InTriangle(const Triangle& triangle, const Block& block, int64_t row, int rows,
