@@ -139,6 +139,7 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
       {.train = true, .train_input = command.GetBool("measure_input"), .num_processes = processes},
       errors);
   ParsedModel model = ParseModel(config.model, config.locations, errors, TargetOf(run));
+  std::optional<SequenceBuckets> buckets;
   if (run.train().has_input()) {
     const ModeInput input{ModeKey::kTrain, "train.input", &run.train().input()};
     const std::shared_ptr<const InputPlan> plan = ParseInput(
@@ -146,12 +147,14 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
     if (plan != nullptr) {
       CheckModeInput(config, model.features, input, *plan, errors);
       training.input_fn = MakeInputFn(plan);
+      buckets = SequenceBucketsOf(*plan);
     }
   }
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
   LogWarnings(warnings);
   ASSIGN_OR_RETURN(training.options, MakeOptions(command, config, std::move(model)));
+  training.options.train.buckets = std::move(buckets);
   return training;
 }
 

@@ -379,8 +379,20 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   if (!required.train) composition.options.topology = composition.options.topology.Limited();
   composition.options.run_hooks = RunsHooks(command, config, required);
   if (required.train) {
+    std::optional<SequenceBuckets>& buckets = composition.options.train.buckets;
+    if (run.train().has_input()) {
+      ASSIGN_OR_RETURN(const auto plan, inputs.Parse(run.train().input(), "train.input"));
+      buckets = SequenceBucketsOf(*plan);
+    }
     composition.options.train.allow_changed_input = command.GetBool("allow_changed_input");
     ASSIGN_OR_RETURN(composition.options.train.profiled, StepsToProfile(command));
+    if (buckets.has_value() && composition.options.train.profiled.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--profile_steps: ", buckets->where,
+                       ": steps of bucket_by_sequence_length are of ", buckets->lengths.size(),
+                       " programs, and a profile is of one; tpurun profile shows that "
+                       "of the longest sequences"));
+    }
     composition.options.train.hparams = HParamsOf(config);
     ASSIGN_OR_RETURN(composition.options.train.config_text, PrintConfig(config));
   }

@@ -153,6 +153,8 @@ class Batches : public BatchSource {
     return features;
   }
 
+  int bucket() const override { return args_.bucket == nullptr ? 0 : *args_.bucket; }
+
   std::string Where(int64_t row) const override {
     if (row < 0 || row >= std::ssize(batch_)) return "the start of the input";
     return records_->Where(records_->OriginOf(batch_[row]));

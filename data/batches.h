@@ -44,6 +44,8 @@ struct BatchesArgs {
   std::optional<proto::Mixup> mixup = {};
   uint64_t seed = 0;
   size_t stage = 0;  // of the batches in RowMapArgs::times
+  // Has the bucket of the items last drawn. nullptr: there are no buckets.
+  std::shared_ptr<const int> bucket = nullptr;
 };
 
 std::unique_ptr<BatchSource> MakeBatches(Elements elements, BatchesArgs args);

@@ -186,6 +186,33 @@ void CheckMixup(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& er
   }
 }
 
+// The sequences must be fed, by one pipeline: several would make batches of different buckets.
+void CheckBuckets(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
+  const Step* const batch = FindBatch(plan);
+  const auto* const buckets = batch == nullptr ? nullptr : BucketsOf(*batch);
+  if (buckets == nullptr || args.mode != ModeKey::kTrain) return;
+  const std::string path = FieldPath(batch->path, "bucket_by_sequence_length");
+  for (int i = 0; i < buckets->feature_size(); ++i) {
+    const auto is_cut = [&](const FeatureSpec& fed) { return fed.name == buckets->feature(i); };
+    if (std::any_of(args.features.begin(), args.features.end(), is_cut)) continue;
+    errors.Add(ElementPath(FieldPath(path, "feature"), i),
+               absl::StrCat("bucket_by_sequence_length: the model has no feature or label ",
+                            Quote(buckets->feature(i))));
+  }
+  if (IsPart(args)) {
+    errors.Add(path, absl::StrCat("bucket_by_sequence_length: a step has one batch of one bucket, "
+                                  "and here it has ",
+                                  PartsOf(args),
+                                  " (tpu_config.per_host_input_for_training); want one pipeline: "
+                                  "PER_HOST_V1 with 8 cores, or SLICED"));
+  }
+  if (args.num_processes > 1) {
+    errors.Add(path, absl::StrCat("bucket_by_sequence_length: ", args.num_processes,
+                                  " processes would have batches of different buckets; want one "
+                                  "process"));
+  }
+}
+
 void CheckForwarded(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
   const std::vector<std::string> known = ColumnNames(plan.output);
   for (size_t i = 0; i < args.forward_features.size(); ++i) {
@@ -250,6 +277,7 @@ std::vector<FeatureSpec> CheckArguments(const InputPlan& plan, const InputFnArgs
   CheckReadOnce(plan, args, errors);
   CheckForwarded(plan, args, errors);
   CheckMixup(plan, args, errors);
+  CheckBuckets(plan, args, errors);
   return MatchFeatures(plan, args, errors);
 }
 

@@ -76,6 +76,20 @@ ExportInputFn MakeExportInputFn(std::shared_ptr<const InputPlan> plan) {
   };
 }
 
+std::optional<SequenceBuckets> SequenceBucketsOf(const InputPlan& plan) {
+  const Step* const batch = FindBatch(plan);
+  const auto* const buckets = batch == nullptr ? nullptr : BucketsOf(*batch);
+  if (buckets == nullptr) return std::nullopt;
+  SequenceBuckets result{
+      .features = {buckets->feature().begin(), buckets->feature().end()},
+      .lengths = {},
+      .where = plan.locations.Where(FieldPath(batch->path, "bucket_by_sequence_length"))};
+  for (const int64_t boundary : buckets->bucket_boundaries())
+    result.lengths.push_back(boundary - 1);
+  result.lengths.push_back(LongestSequence(plan, *buckets));
+  return result;
+}
+
 bool SelectsRows(const proto::Transform& transform) {
   const TransformDef* const def = FindTransform(transform.kind_case());
   return def != nullptr && def->make_items != nullptr;

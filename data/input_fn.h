@@ -4,6 +4,7 @@
 #define TPURUN_DATA_INPUT_FN_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,9 @@ bool CheckInput(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& er
 // The graph that makes an exported model's features of the records that this input reads. Shuffles,
 // batches and other transforms of the order of records are left out.
 ExportInputFn MakeExportInputFn(std::shared_ptr<const InputPlan> plan);
+
+// The buckets of a training's batches; nullopt if the input makes none.
+std::optional<SequenceBuckets> SequenceBucketsOf(const InputPlan& plan);
 
 // The vocabularies of the features that the input turns into ids. NotFound or DataLoss if a
 // vocabulary file cannot be read.

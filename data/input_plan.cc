@@ -189,6 +189,55 @@ void CheckMixup(const proto::Mixup& mixup, const Schema& schema, ConfigErrors& e
   }
 }
 
+// The length that the buckets go by, among the columns before the batch.
+void CheckElementLength(const proto::BucketBySequenceLength& buckets, const Schema& schema,
+                        ConfigErrors& errors) {
+  const std::string path = "bucket_by_sequence_length.element_length";
+  const int index = FindFeature(schema, buckets.element_length(), path, errors);
+  if (index < 0) return;
+  const ColumnType& type = schema[index];
+  if (type.dims.empty() && (type.dtype == proto::INT32 || type.dtype == proto::INT64)) return;
+  errors.Add(path, absl::StrCat("feature ", Quote(type.name),
+                                " must be a scalar of INT32 or INT64, got ", type.ToString()));
+}
+
+// The sequences, and the boundaries of their lengths.
+void CheckSequences(const proto::BucketBySequenceLength& buckets, const Schema& schema,
+                    ConfigErrors& errors) {
+  constexpr char kPath[] = "bucket_by_sequence_length.";
+  const ColumnType* first = nullptr;
+  for (int i = 0; i < buckets.feature_size(); ++i) {
+    const std::string path = kPath + ElementPath("feature", i);
+    const int index = FindFeature(schema, buckets.feature(i), path, errors);
+    if (index < 0) continue;
+    const ColumnType& type = schema[index];
+    if (type.dims.empty() || type.varies()) {
+      errors.Add(path,
+                 absl::StrCat("feature ", Quote(type.name),
+                              " must have a first dimension, of one size in all rows, got ",
+                              type.ToString(), type.varies() ? "; put to_tensor before" : ""));
+    } else if (first != nullptr && type.dims[0] != first->dims[0]) {
+      errors.Add(path,
+                 absl::StrCat("feature ", Quote(type.name), " must have ", first->dims[0],
+                              " elements, as ", Quote(first->name), " has, got ", type.ToString()));
+    } else if (first == nullptr) {
+      first = &type;
+    }
+  }
+  const auto& boundaries = buckets.bucket_boundaries();
+  for (int i = 0; i < boundaries.size(); ++i) {
+    const std::string path = kPath + ElementPath("bucket_boundaries", i);
+    if (i > 0 && boundaries[i] <= boundaries[i - 1]) {
+      errors.Add(path, absl::StrCat("bucket_boundaries must ascend, got ", boundaries[i], " after ",
+                                    boundaries[i - 1]));
+    } else if (first != nullptr && boundaries[i] > first->dims[0]) {
+      errors.Add(path, absl::StrCat("a boundary must be at most ", first->dims[0],
+                                    ", the length of ", Quote(first->name), ", got ", boundaries[i],
+                                    ": the last bucket has that length"));
+    }
+  }
+}
+
 // Binds the row transforms one to the other. Stops at the first that does not fit: what follows it
 // would only fail for that.
 void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
@@ -199,6 +248,7 @@ void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
       CheckClass(step.transform.rejection_resample(), schema, mistakes);
     }
     if (step.transform.has_window()) CheckWindow(schema, mistakes);
+    if (const auto* const buckets = BucketsOf(step)) CheckElementLength(*buckets, schema, mistakes);
     if (step.def->bind != nullptr) step.row = step.def->bind(step.transform, schema, mistakes);
     errors.Add({step.def->name, step.path}, mistakes);
     if (!mistakes.empty()) return;
@@ -215,6 +265,7 @@ void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
   if (batch != nullptr) {
     ConfigErrors mistakes;
     CheckMixup(batch->transform.batch().mixup(), schema, mistakes);
+    if (const auto* const buckets = BucketsOf(*batch)) CheckSequences(*buckets, schema, mistakes);
     errors.Add({batch->def->name, batch->path}, mistakes);
   }
   plan->output = std::move(schema);
@@ -337,6 +388,15 @@ const Step* FindBatch(const InputPlan& plan) {
     if (step.transform.has_batch()) return &step;
   }
   return nullptr;
+}
+
+const proto::BucketBySequenceLength* BucketsOf(const Step& step) {
+  const proto::Batch& batch = step.transform.batch();
+  return batch.has_bucket_by_sequence_length() ? &batch.bucket_by_sequence_length() : nullptr;
+}
+
+int64_t LongestSequence(const InputPlan& plan, const proto::BucketBySequenceLength& buckets) {
+  return plan.output[FindColumn(plan.output, buckets.feature(0))].dims[0];
 }
 
 bool SourceReadsOnce(const InputPlan& plan) {

@@ -59,6 +59,10 @@ std::vector<Step> ExpandTransforms(const TransformField& transforms,
 const std::string* FilteredFeature(const proto::Transform& transform);
 // Returns the batch step, or nullptr if there is none.
 const Step* FindBatch(const InputPlan& plan);
+// The buckets of a batch step; nullptr if it has none, and for other steps.
+const proto::BucketBySequenceLength* BucketsOf(const Step& step);
+// The length of the sequences that the last bucket has.
+int64_t LongestSequence(const InputPlan& plan, const proto::BucketBySequenceLength& buckets);
 // True if the source, which may be made of inputs with transforms, can be read only once.
 bool SourceReadsOnce(const InputPlan& plan);
 // True if the source, or the whole input, has no end.

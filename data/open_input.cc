@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/batches.h"
+#include "data/bucketed_items.h"
 #include "data/combined_input.h"
 #include "data/elements.h"
 #include "data/filtered_items.h"
@@ -54,6 +55,8 @@ bool IsReadAfter(const InputPlan& plan, size_t step, const std::string& name) {
   for (size_t later = step + 1; later < plan.steps.size(); ++later) {
     const std::string* const filtered = FilteredFeature(plan.steps[later].transform);
     if (filtered != nullptr && *filtered == name) return true;
+    const auto* const buckets = BucketsOf(plan.steps[later]);
+    if (buckets != nullptr && buckets->element_length() == name) return true;
     const std::optional<RowTransform>& row = plan.steps[later].row;
     if (row.has_value() &&
         std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
@@ -164,10 +167,12 @@ class PipelineOpener {
       schema_ = ids.output;
       AddRowTransform(std::move(ids), "label_vocabulary");
     }
-    if (!ImpliesRepeat(plan_, args_.mode) || reads_once_) return absl::OkStatus();
-    proto::Transform repeat;
-    repeat.mutable_repeat();
-    AddItems(repeat, *FindTransform(repeat.kind_case()), plan_.steps.size());
+    if (ImpliesRepeat(plan_, args_.mode) && !reads_once_) {
+      proto::Transform repeat;
+      repeat.mutable_repeat();
+      AddItems(repeat, *FindTransform(repeat.kind_case()), plan_.steps.size());
+    }
+    if (FormsBuckets() && !RepeatsBatches()) AddBuckets();
     return absl::OkStatus();
   }
 
@@ -197,8 +202,8 @@ class PipelineOpener {
         AddWindow(step);
       } else if (step.transform.has_cache()) {
         RETURN_IF_ERROR(Cache(i));
-      } else if (step.transform.has_batch() && step.transform.batch().drop_remainder()) {
-        KeepWholeBatches(i);
+      } else if (step.transform.has_batch() && RepeatsBatches()) {
+        FormsBuckets() ? AddBuckets() : KeepWholeBatches(i);
       }
     }
     return absl::OkStatus();
@@ -238,7 +243,8 @@ class PipelineOpener {
                       ? std::optional(batch->transform.batch().mixup())
                       : std::nullopt,
          .seed = static_cast<uint64_t>(args_.seed),
-         .stage = stage});
+         .stage = stage,
+         .bucket = bucket_});
     if (!row_by_row) return source;
     source.batches = MakeTimedBatches(std::move(source.batches),
                                       {.features = features_,
@@ -496,10 +502,46 @@ class PipelineOpener {
     }
   }
 
+  // Whether a repeat follows the batch, whose remainder is dropped then.
+  bool RepeatsBatches() const {
+    const Step* const batch = FindBatch(plan_);
+    if (batch == nullptr || !batch->transform.batch().drop_remainder()) return false;
+    return std::any_of(batch, plan_.steps.data() + plan_.steps.size(),
+                       [](const Step& step) { return step.transform.has_repeat(); });
+  }
+
+  // Whether batches have elements of similar lengths.
+  bool FormsBuckets() const {
+    const Step* const batch = FindBatch(plan_);
+    return args_.mode == ModeKey::kTrain && batch != nullptr && BucketsOf(*batch) != nullptr;
+  }
+
+  // Behind all that orders elements, but for a repeat of batches.
+  void AddBuckets() {
+    const Step& batch = *FindBatch(plan_);
+    const proto::BucketBySequenceLength& buckets = *BucketsOf(batch);
+    const std::vector<RowTransform>& transforms = elements_.map.transforms;
+    bucket_ = std::make_shared<int>(0);
+    // With on_error: SKIP an element must be whole before it counts in its bucket.
+    RowMapArgs map = {.transforms = settings_.skipped != nullptr
+                                        ? transforms
+                                        : TransformsOf(buckets.element_length(), transforms),
+                      .settings = settings_};
+    elements_.items = std::make_unique<BucketedItems>(
+        std::move(elements_.items), elements_.records.get(), std::move(map),
+        BucketArgs{.buckets = buckets,
+                   .longest = LongestSequence(plan_, buckets),
+                   .batch_size = args_.batch_size,
+                   .where = batch.where,
+                   .memory_bytes = MemoryBytes(),
+                   .bucket = bucket_});
+    if (args_.times != nullptr) TimeItems("bucket_by_sequence_length");
+    absl::StrAppend(&signature_, " | ", buckets.ShortDebugString());
+    if (RepeatsBatches()) count_ = std::nullopt;  // how many are left out is not known
+  }
+
   // A repeat that follows the batch begins each pass with a new batch.
   void KeepWholeBatches(size_t batch) {
-    const auto repeats = [](const Step& step) { return step.transform.has_repeat(); };
-    if (std::none_of(plan_.steps.begin() + batch, plan_.steps.end(), repeats)) return;
     elements_.items = MakeWholeBatches(args_.batch_size, ItemArgs(batch));
     absl::StrAppend(&signature_, " | batch ", args_.batch_size);
     if (count_.has_value()) count_ = *count_ - *count_ % args_.batch_size;
@@ -540,6 +582,7 @@ class PipelineOpener {
   std::map<std::string, int64_t> num_ids_;  // of the columns, as the source has them
   ElementCount count_;  // elements of one pass at this place; when endless, of what is repeated
   bool endless_ = false;
+  std::shared_ptr<int> bucket_;  // of the last batch; nullptr: there are no buckets
   bool source_reads_once_ = false;
   bool reads_once_ = false;  // a second pass cannot be: there is no cache behind such a source
 };

@@ -329,6 +329,17 @@ proto::ModelSpec CanonicalModel(const proto::ModelSpec& spec, const EstimatorSpe
   return written;
 }
 
+// The spec with these first dimensions of features and labels.
+proto::ModelSpec WithLengths(proto::ModelSpec spec, const std::map<std::string, int64_t>& lengths) {
+  const auto set = [&](proto::Tensor& tensor) {
+    const auto length = lengths.find(tensor.name());
+    if (length != lengths.end() && tensor.shape_size() > 0) tensor.set_shape(0, length->second);
+  };
+  for (proto::Tensor& feature : *spec.mutable_feature()) set(feature);
+  for (proto::Tensor& label : *spec.mutable_label()) set(label);
+  return spec;
+}
+
 }  // namespace
 
 ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& locations,
@@ -359,7 +370,8 @@ ParsedModel ParseModel(const proto::ModelSpec& spec, const SourceLocations& loca
   parsed.model_fn = [held](ModelFnArgs args) -> absl::StatusOr<EstimatorSpec> {
     args.device_replicas = held->device_replicas;
     ConfigErrors errors;
-    EstimatorSpec result = Build(held->spec, args, Purpose::Of(args.mode), errors);
+    const proto::ModelSpec spec = WithLengths(held->spec, args.sequence_lengths);
+    EstimatorSpec result = Build(spec, args, Purpose::Of(args.mode), errors);
     RETURN_IF_ERROR(ErrorList(errors.Lines(held->locations), errors.code()));
     return result;
   };

@@ -72,7 +72,7 @@ class Workers final : public Device {
     TPURUN_DCHECK(running_ == 0);
     TPURUN_DCHECK(program.program().infeed.empty() || args.infeed != nullptr);
     TPURUN_DCHECK(program.program().outfeed.empty() || args.outfeed != nullptr);
-    run_ = RunState{.program = &program, .args = args};
+    run_ = RunState{.program = &program, .args = args, .index = args.first_index};
     run_.result.status = absl::OkStatus();
     run_.tries_alone =
         !program.step_alone.empty() && args.fabric == nullptr && args.profile == nullptr;
@@ -94,7 +94,7 @@ class Workers final : public Device {
     while (args.infeed != nullptr && !args.infeed->WaitUntil(next_beat, args.interrupt)) beat();
     if (args.profile != nullptr) args.profile->Begin();
     NextStep(absl::OkStatus());
-    if (args.profile != nullptr) args.profile->AddStepTick(0, Ticks());
+    if (args.profile != nullptr) args.profile->AddStepTick(run_.index, Ticks());
     if (!run_.stop) {
       if (const LoadedPhase* const beside = BeginPhase(0)) {
         RunExchanges(*beside);
@@ -165,7 +165,7 @@ class Workers final : public Device {
     LoadedProgram* program = nullptr;
     RunArgs args;
     bool with_prologue = false;
-    int64_t index = 0;  // number of the current step in this run
+    int64_t index = 0;  // loop index of the current step
     bool stop = false;
     Bases bases = {};
     bool feeds_out = false;
@@ -461,7 +461,7 @@ class Workers final : public Device {
     }
     ++run_.result.steps;
     ++run_.index;
-    steps_done_.store(run_.index, std::memory_order_relaxed);
+    steps_done_.store(run_.result.steps, std::memory_order_relaxed);
     if (run_.tries_alone) sharing().StepEnds(StepSharing::Clock::now);
     if (run_.args.profile != nullptr) run_.args.profile->AddStepTick(run_.index, Ticks());
     NextStep(std::move(ended));
@@ -489,7 +489,7 @@ class Workers final : public Device {
   // run stops after the last step.
   void NextStep(absl::Status ended) {
     run_.feeds_out = false;
-    const bool last = run_.index >= run_.args.iterations;
+    const bool last = run_.result.steps >= run_.args.iterations;
     if (ended.ok() && !last) ended = FetchEntries();
     if (run_.args.fabric != nullptr) ended = Agree(ended, last);
     if (!ended.ok()) {

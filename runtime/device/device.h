@@ -22,7 +22,9 @@ namespace tpurun {
 
 struct RunArgs {
   int64_t iterations = 1;
-  // The number of the first step, to which the periods of periodic sections refer.
+  // The loop index of the first step: the steps before it are those of other runs of the loop.
+  int64_t first_index = 0;
+  // The number of the step with loop index 0, to which the periods of periodic sections refer.
   int64_t first_step = 0;
   // Periodic sections run only at loop indices that are multiples of this number
   // (experimental_host_call_every_n_steps).

@@ -22,8 +22,9 @@ EntryRing::EntryRing(int64_t entry_bytes, int64_t capacity, int64_t block)
     : entry_bytes_(Aligned(std::max<int64_t>(entry_bytes, 1))),
       capacity_(std::max<int64_t>(1, capacity)),
       block_(std::clamp<int64_t>(block, 1, capacity_)),
-      data_(static_cast<std::byte*>(
-          ::operator new(entry_bytes_* capacity_, std::align_val_t(4096)))) {
+      data_(
+          static_cast<std::byte*>(::operator new(entry_bytes_* capacity_, std::align_val_t(4096)))),
+      kinds_(capacity_) {
   std::memset(data_.get(), 0, entry_bytes_ * capacity_);
 }
 
@@ -43,9 +44,10 @@ absl::StatusOr<std::byte*> EntryRing::Reserve() {
   return Entry(index);
 }
 
-void EntryRing::Commit() {
+void EntryRing::Commit(int kind) {
   // Only an entry that Reserve returned is committed: it was free.
   TPURUN_DCHECK(committed_.load() - consumed_.load() < capacity_);
+  kinds_[committed_.load(std::memory_order_relaxed) % capacity_] = kind;
   committed_.fetch_add(1);
   if (!consumer_waits_.load()) return;
   std::lock_guard lock(mutex_);
@@ -59,6 +61,19 @@ absl::StatusOr<const std::byte*> EntryRing::Front(const std::atomic<int>* interr
   if (!closed_.load()) return absl::CancelledError("interrupted while waiting for input");
   std::lock_guard lock(mutex_);
   return status_.ok() ? absl::OutOfRangeError("the queue has ended") : status_;
+}
+
+int EntryRing::FrontKind() const {
+  TPURUN_DCHECK(depth() > 0);
+  return kinds_[consumed_.load(std::memory_order_relaxed) % capacity_];
+}
+
+int64_t EntryRing::EntriesOfFrontKind(int64_t most) const {
+  const int64_t first = consumed_.load(std::memory_order_relaxed);
+  const int64_t end = first + std::min(most, committed() - first);
+  int64_t next = first;
+  while (next < end && kinds_[next % capacity_] == FrontKind()) ++next;
+  return next - first;
 }
 
 bool EntryRing::WaitUntil(std::chrono::steady_clock::time_point deadline,

@@ -30,8 +30,8 @@ class EntryRing {
   // Producer: returns the next free entry. Blocks while the ring is full. After Close it returns
   // Close's status, or Cancelled if that status is OK.
   absl::StatusOr<std::byte*> Reserve();
-  // Producer: hands over the entry that Reserve returned.
-  void Commit();
+  // Producer: hands over the entry that Reserve returned. `kind` is for the consumer.
+  void Commit(int kind = 0);
   // Consumer: returns the oldest entry. Blocks while the ring is empty. After Close it first
   // returns the entries that were committed, then Close's status, or OutOfRange (the end) if that
   // status is OK. Returns Cancelled if `interrupt` becomes non-zero while it waits. `interrupt` may
@@ -41,6 +41,10 @@ class EntryRing {
   // true if Front would return at once.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline,
                  const std::atomic<int>* interrupt = nullptr);
+  // Consumer: the kind of the entry that Front would return at once.
+  int FrontKind() const;
+  // Consumer: how many of the committed entries from that one on have its kind, at most `most`.
+  int64_t EntriesOfFrontKind(int64_t most) const;
   // The time that the consumer has waited for entries.
   std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(waited_.load()); }
   // Frees the entry that Front returned.
@@ -65,6 +69,7 @@ class EntryRing {
     void operator()(std::byte* data) const;
   };
   std::unique_ptr<std::byte, Free> data_;
+  std::vector<int> kinds_;  // of each entry of data_
   std::atomic<int64_t> committed_{0};
   std::atomic<int64_t> consumed_{0};
   std::atomic<int64_t> waited_{0};  // nanoseconds

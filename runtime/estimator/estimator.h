@@ -49,6 +49,8 @@ struct TrainOptions {
   // If a resumed training would fail because its input differs from the input of the checkpoint, it
   // moves the input to the same position, or to its beginning if there is no such position.
   bool allow_changed_input = false;
+  // The buckets that the input makes batches of.
+  std::optional<SequenceBuckets> buckets;
   // Called just before training first writes to model_dir. Before this call, a process that ends at
   // once leaves no files. May be nullptr.
   std::function<void()> before_first_write;

@@ -133,7 +133,8 @@ bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& featu
 
 absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
                                           int64_t batch_size, bool has_labels,
-                                          SequenceStep sequence_step) {
+                                          SequenceStep sequence_step,
+                                          const std::map<std::string, int64_t>& sequence_lengths) {
   const InputDeployment deployment =
       DeployInput(options.config.tpu_config(), options.topology, mode, batch_size);
   if (batch_size <= 0 || !deployment.divides()) {
@@ -149,7 +150,8 @@ absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeK
                            .has_labels = has_labels,
                            .use_tpu = options.config.use_tpu(),
                            .seed = options.config.tf_random_seed(),
-                           .sequence_step = sequence_step});
+                           .sequence_step = sequence_step,
+                           .sequence_lengths = sequence_lengths});
 }
 
 CompileOptions MakeCompileOptions(const EstimatorOptions& options) {

@@ -2,6 +2,8 @@
 #ifndef TPURUN_RUNTIME_ESTIMATOR_SETUP_H_
 #define TPURUN_RUNTIME_ESTIMATOR_SETUP_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,9 +34,10 @@ InputDeployment DeploymentOf(const EstimatorOptions& options, ModeKey mode);
 bool FeedsLabels(const InputSource& input, const std::vector<FeatureSpec>& features);
 
 // Calls the ModelFn. InvalidArgument if the batch cannot be divided equally among the cores.
-absl::StatusOr<EstimatorSpec> CallModelFn(const EstimatorOptions& options, ModeKey mode,
-                                          int64_t batch_size, bool has_labels,
-                                          SequenceStep sequence_step = SequenceStep::kBatch);
+absl::StatusOr<EstimatorSpec> CallModelFn(
+    const EstimatorOptions& options, ModeKey mode, int64_t batch_size, bool has_labels,
+    SequenceStep sequence_step = SequenceStep::kBatch,
+    const std::map<std::string, int64_t>& sequence_lengths = {});
 
 // Options with which outputs leave the device at every step. Artefacts go to options.dump_dir.
 CompileOptions MakeCompileOptions(const EstimatorOptions& options);

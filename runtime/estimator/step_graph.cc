@@ -5,6 +5,7 @@
 #include "runtime/base/status.h"
 #include "runtime/estimator/eval_step.h"
 #include "runtime/estimator/prediction_bytes.h"
+#include "runtime/estimator/sequence_lengths.h"
 #include "runtime/estimator/setup.h"
 
 namespace tpurun {
@@ -39,6 +40,7 @@ absl::StatusOr<StepGraph> BuildStepGraph(const EstimatorOptions& of_run, ModeKey
   StepGraph step;
   step.layers = spec.layers;
   step.model_variables = spec.graph.variables();
+  if (mode == ModeKey::kTrain) RETURN_IF_ERROR(CheckLengths(options, step.model_variables));
   for (const OptimizerSpec& optimizer : spec.optimizers) {
     step.trained.insert(step.trained.end(), optimizer.variables.begin(), optimizer.variables.end());
   }

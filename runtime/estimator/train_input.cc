@@ -82,13 +82,19 @@ absl::Status TrainInput::Start(const TrainProgram& program) {
 
 absl::Status TrainInput::Feed(const EstimatorOptions& options, const TrainProgram& program,
                               int64_t batches) {
+  const Session& session = program.session;
+  std::vector<std::vector<InfeedSlot>> buckets;
+  if (session.num_programs() > 1) {
+    for (int bucket = 0; bucket < session.num_programs(); ++bucket)
+      buckets.push_back(session.ProgramOf(bucket).infeed);
+  }
   ASSIGN_OR_RETURN(
       infeed_,
-      CreateInfeed(options, ModeKey::kTrain, "train", start_step_ + 1, source_,
-                   program.session.program(),
+      CreateInfeed(options, ModeKey::kTrain, "train", start_step_ + 1, source_, session.program(),
                    {.num_batches = batches,
                     .ended_message = [this](int64_t batches) { return EndedMessage(batches); },
-                    .classes = ClassesOf(program.graph)}));
+                    .classes = ClassesOf(program.graph),
+                    .buckets = std::move(buckets)}));
   infeed_->Start();
   return absl::OkStatus();
 }

@@ -249,7 +249,7 @@ absl::Status TrainLoop::LossNotFinite(const RunResult& result) {
   bool diverged = false;
   std::string where;
   if (failed.ok()) {
-    const Graph& graph = program_.graph;
+    const Graph& graph = program_.GraphOf(failed->bucket);
     const absl::StatusOr<NonFinite> cause =
         FindNonFinite(graph, failed->variables, failed->batch.data(), result.steps,
                       options_.features, graph.outputs()[graph.FindOutput(kLossOutput)].value);
@@ -266,14 +266,15 @@ absl::Status TrainLoop::VariableNotFinite(const RunResult& result) {
                                      DescribeVariable(session, *result.not_finite));
   const std::string variable = session.program().variables[result.not_finite->variable].name;
   const auto replayed = [&]() -> absl::StatusOr<std::pair<NonFinite, std::string>> {
-    ASSIGN_OR_RETURN(const Value value, UpdateOf(program_.graph, variable));
     ASSIGN_OR_RETURN(
         const FailedStep failed,
         peers_.ReplayFailedStep({.checkpoint = output_.checkpoints().latest(), .step = done_.step},
                                 program_, input_));
-    ASSIGN_OR_RETURN(const NonFinite cause,
-                     FindNonFinite(program_.graph, failed.variables, failed.batch.data(), 0,
-                                   options_.features, value));
+    const Graph& graph = program_.GraphOf(failed.bucket);
+    ASSIGN_OR_RETURN(const Value value, UpdateOf(graph, variable));
+    ASSIGN_OR_RETURN(
+        const NonFinite cause,
+        FindNonFinite(graph, failed.variables, failed.batch.data(), 0, options_.features, value));
     return std::pair(cause, failed.where[ProcessOf(cause.replica)]);
   };
   const absl::StatusOr<std::pair<NonFinite, std::string>> found = replayed();

@@ -127,11 +127,13 @@ absl::StatusOr<FailedStep> TrainPeers::CollectFailedHere(int64_t step, const Tra
   const VariableStore& own = program.session.variables();
   const absl::StatusOr<const std::byte*> entry = input.infeed().ring().Front();
   RETURN_IF_ERROR(FirstError(entry.status()));
-  const CoreProgram& compiled = program.session.program();
+  const int bucket = input.infeed().ring().FrontKind();
+  const CoreProgram& compiled = program.session.ProgramOf(bucket);
   const int all = own.replicas().all;
   const SlotLayout from = LayoutOf(compiled.infeed, compiled.num_replicas);
   const SlotLayout to = LayoutOf(compiled.infeed, all);
-  FailedStep failed{.batch = std::vector<std::byte>(to.bytes), .variables = own, .where = {}};
+  FailedStep failed{
+      .batch = std::vector<std::byte>(to.bytes), .bucket = bucket, .variables = own, .where = {}};
   for (size_t slot = 0; slot < compiled.infeed.size(); ++slot) {
     const std::byte* const share = *entry + from.offsets[slot];
     const int64_t bytes = from.replica_bytes[slot] * compiled.num_replicas;

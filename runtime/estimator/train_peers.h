@@ -30,6 +30,7 @@ struct TrainedState {
 // What is known of a step whose loss or variables are not finite.
 struct FailedStep {
   std::vector<std::byte> batch;  // LayoutOf(infeed) of all replicas
+  int bucket = 0;                // of the batch
   VariableStore variables;       // at its start, with the copies of all replicas
   // Of each process: the origin of the last row of its share, or empty.
   std::vector<std::string> where;

@@ -1,4 +1,5 @@
-// TrainProgram: the compiled training step of a model with its variables.
+// TrainProgram: the compiled training step of a model with its variables; with buckets, a step for
+// each of them.
 #ifndef TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
 #define TPURUN_RUNTIME_ESTIMATOR_TRAIN_PROGRAM_H_
 
@@ -23,8 +24,14 @@ struct TrainProgram {
   // Fills the other fields. The variables come from the checkpoint to resume, if there is one.
   absl::Status Build(const EstimatorOptions& options, const std::optional<Checkpoint>& resumed);
 
+  // The graph of a step for a batch of that bucket.
+  const Graph& GraphOf(int bucket) const {
+    return bucket < std::ssize(graphs_of_buckets) ? graphs_of_buckets[bucket] : graph;
+  }
+
   Session session;
   Graph graph;  // graph of a step; variables that differ between cores are marked
+  std::vector<Graph> graphs_of_buckets;   // of those whose sequences are shorter than `graph` has
   std::vector<Variable> model_variables;  // without slots and counters of the training
   LearningRates learning_rates;
   std::vector<TrainSummary> summaries;

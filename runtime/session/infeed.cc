@@ -161,7 +161,10 @@ Infeed::Infeed(std::unique_ptr<BatchSource> source, const SlotLayout& layout, in
       num_replicas_(num_replicas),
       ring_(layout_.bytes, Capacity(layout_.bytes, options_), BlockSteps(layout_.bytes)),
       block_(BlockSteps(layout_.bytes)),
-      source_(std::move(source)) {}
+      source_(std::move(source)) {
+  for (const std::vector<InfeedSlot>& slots : options_.buckets)
+    bucket_layouts_.push_back(LayoutOf(slots, num_replicas));
+}
 
 double Infeed::RingBytes(const CoreProgram& program) {
   const int64_t entry = LayoutOf(program.infeed, program.num_replicas).bytes;
@@ -228,8 +231,12 @@ absl::Status Infeed::FillAll() {
     RETURN_IF_ERROR(filled.status());
     if (!*filled) return absl::OutOfRangeError(options_.ended_message(batch));
     if (options_.broadcast) Broadcast(*entry);
-    if (options_.dump != nullptr) RETURN_IF_ERROR(options_.dump->Write(batch, *entry));
-    ring_.Commit();
+    if (bucket_.has_value()) Cut(*bucket_, *entry);
+    if (options_.dump != nullptr) {
+      RETURN_IF_ERROR(options_.dump->Write(
+          batch, *entry, bucket_.has_value() ? &options_.buckets[*bucket_] : nullptr));
+    }
+    ring_.Commit(bucket_.value_or(0));
   }
   return absl::OkStatus();
 }
@@ -243,6 +250,7 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   ASSIGN_OR_RETURN(const int64_t rows, source_->Next(buffers));
   TPURUN_DCHECK(rows >= 0 && rows <= options_.batch_size);
   if (rows == 0 || (rows < options_.batch_size && !options_.pad)) return false;
+  if (!bucket_layouts_.empty()) bucket_ = source_->bucket();
   const int64_t own_rows = options_.rows.CountIn(rows);
   RETURN_IF_ERROR(CheckClasses(entry, own_rows));
   RETURN_IF_ERROR(CheckWeights(entry, own_rows));
@@ -315,6 +323,20 @@ void Infeed::Broadcast(std::byte* entry) const {
     const int64_t bytes = layout_.replica_bytes[slot];
     for (int replica = 1; replica < num_replicas_; ++replica) {
       std::memcpy(entry + layout_.offsets[slot] + replica * bytes, first, bytes);
+    }
+  }
+}
+
+void Infeed::Cut(int bucket, std::byte* entry) const {
+  const SlotLayout& to = bucket_layouts_[bucket];
+  // Nothing moves backwards: a row is written at or before its place.
+  for (size_t slot = 0; slot < layout_.offsets.size(); ++slot) {
+    const int64_t rows = options_.buckets[bucket][slot].shape.dims[0] * num_replicas_;
+    const int64_t whole = layout_.replica_bytes[slot] * num_replicas_ / rows;
+    const int64_t part = to.replica_bytes[slot] * num_replicas_ / rows;
+    for (int64_t row = 0; row < rows; ++row) {
+      std::memmove(entry + to.offsets[slot] + row * part,
+                   entry + layout_.offsets[slot] + row * whole, part);
     }
   }
 }

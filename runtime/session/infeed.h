@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -44,6 +45,10 @@ struct InfeedOptions {
   // ClassesOf the graph. A row with a value outside its range ends the input with DataLoss, and its
   // batch does not reach the device. The same for a weight that is not finite or below 0.
   std::map<std::string, int64_t> classes;
+  // The slots of the programs for the buckets of the source's batches (BatchSource::bucket), like
+  // those of the program but for the first dimension of rows, which may be smaller: of a batch as
+  // much is cut off. Entries have their bucket as kind. Empty: all batches are for the program.
+  std::vector<std::vector<InfeedSlot>> buckets = {};
   // Names of slots that need no feature, because the program does not read them.
   std::set<std::string> unread = {};
   std::chrono::seconds initial_sleep{0};  // sleep before the first batch is taken
@@ -152,6 +157,8 @@ class Infeed {
   void PadRows(std::byte* entry, int64_t rows) const;
   // Copies the rows of the first replica to all others.
   void Broadcast(std::byte* entry) const;
+  // Makes an entry of the program an entry for the program of a bucket.
+  void Cut(int bucket, std::byte* entry) const;
   // Records the source's position after `batches` batches. source_mutex_ must be held.
   void RememberPosition(int64_t batches);
   // The last mark that is not after `batches`.
@@ -163,7 +170,8 @@ class Infeed {
   const int64_t entry_rows_;  // rows of an entry, without copies
   const SlotLayout layout_;
   const int num_replicas_;
-  std::vector<Feed> feeds_;  // in the order of the source's features
+  std::vector<SlotLayout> bucket_layouts_;  // [bucket]
+  std::vector<Feed> feeds_;                 // in the order of the source's features
   std::vector<ClassIds> class_ids_;
   std::vector<Weights> weights_;
   int weight_slot_ = -1;
@@ -176,8 +184,9 @@ class Infeed {
   // Held while the source is used. A read from a pipe may hold it for long.
   std::mutex source_mutex_;
   std::unique_ptr<BatchSource> source_;
-  int64_t source_after_ = 0;  // batches that the source has given; -1 after an error or the end
-  absl::Status source_lost_;  // why the source could not be moved back
+  int64_t source_after_ = 0;   // batches that the source has given; -1 after an error or the end
+  absl::Status source_lost_;   // why the source could not be moved back
+  std::optional<int> bucket_;  // of the batch that is being fed, if there are buckets
   // true: positions are recorded once per block, not after each batch
   bool long_positions_ = false;
 

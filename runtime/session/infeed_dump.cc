@@ -83,30 +83,31 @@ absl::StatusOr<std::unique_ptr<InfeedDump>> InfeedDump::Create(const std::string
 
 InfeedDump::InfeedDump(std::unique_ptr<FileSink> file, std::vector<InfeedSlot> slots,
                        const Numbers& numbers)
-    : file_(std::move(file)),
-      slots_(std::move(slots)),
-      layout_(LayoutOf(slots_, numbers.num_cores)),
-      numbers_(numbers) {}
+    : file_(std::move(file)), slots_(std::move(slots)), numbers_(numbers) {}
 
-absl::Status InfeedDump::Write(int64_t batch, const std::byte* entry) {
+absl::Status InfeedDump::Write(int64_t batch, const std::byte* entry,
+                               const std::vector<InfeedSlot>* slots) {
+  if (slots == nullptr) slots = &slots_;
+  const SlotLayout layout = LayoutOf(*slots, numbers_.num_cores);
   std::string lines;
   for (int core = 0; core < numbers_.num_cores; ++core) {
     absl::StrAppend(&lines, "{\"step\":", numbers_.first_step + batch,
                     ",\"core\":", numbers_.first_core + core);
-    AppendCore(core, entry, &lines);
+    AppendCore(*slots, layout, core, entry, &lines);
     absl::StrAppend(&lines, "}\n");
   }
   RETURN_IF_ERROR(file_->Append(lines));
   return file_->Flush();
 }
 
-void InfeedDump::AppendCore(int core, const std::byte* entry, std::string* text) const {
-  const int64_t rows = slots_.empty() ? 0 : slots_[0].shape.dims[0];
+void InfeedDump::AppendCore(const std::vector<InfeedSlot>& slots, const SlotLayout& layout,
+                            int core, const std::byte* entry, std::string* text) {
+  const int64_t rows = slots.empty() ? 0 : slots[0].shape.dims[0];
   absl::StrAppend(text, ",\"rows\":", rows, ",\"features\":{");
-  for (size_t slot = 0; slot < slots_.size(); ++slot) {
-    absl::StrAppend(text, slot == 0 ? "" : ",", Quote(slots_[slot].name), ":");
-    AppendRows(slots_[slot].shape, std::min(rows, kRows),
-               entry + layout_.offsets[slot] + core * layout_.replica_bytes[slot], text);
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    absl::StrAppend(text, slot == 0 ? "" : ",", Quote(slots[slot].name), ":");
+    AppendRows(slots[slot].shape, std::min(rows, kRows),
+               entry + layout.offsets[slot] + core * layout.replica_bytes[slot], text);
   }
   text->append("}");
 }

@@ -35,18 +35,19 @@ class InfeedDump {
                                                             const std::string& name,
                                                             std::vector<InfeedSlot> slots,
                                                             const Numbers& numbers);
-  // `entry` has the layout LayoutOf(slots, num_cores). After the call other processes can read the
-  // lines.
-  absl::Status Write(int64_t batch, const std::byte* entry);
+  // `entry` has the layout LayoutOf(slots, num_cores), of those `slots` or, if they are nullptr, of
+  // those of Create. After the call other processes can read the lines.
+  absl::Status Write(int64_t batch, const std::byte* entry,
+                     const std::vector<InfeedSlot>* slots = nullptr);
 
  private:
   InfeedDump(std::unique_ptr<FileSink> file, std::vector<InfeedSlot> slots, const Numbers& numbers);
   // `core` counts those of an entry.
-  void AppendCore(int core, const std::byte* entry, std::string* text) const;
+  static void AppendCore(const std::vector<InfeedSlot>& slots, const SlotLayout& layout, int core,
+                         const std::byte* entry, std::string* text);
 
   const std::unique_ptr<FileSink> file_;
   const std::vector<InfeedSlot> slots_;
-  const SlotLayout layout_;
   const Numbers numbers_;
 };
 

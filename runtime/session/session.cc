@@ -1,5 +1,6 @@
 #include "runtime/session/session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -8,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
+#include "runtime/base/dcheck.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/device/loaded_program.h"
 #include "runtime/program/core_program.h"
 #include "runtime/program/fit_to_workers.h"
@@ -35,14 +38,17 @@ absl::Status DoesNotFit(const std::string& want) {
                                                    "; lower the batch size or the units"));
 }
 
-// Returns ResourceExhausted if the program needs more memory than this machine has. Without this
-// check the kernel would kill the process at a later write.
-absl::Status CheckFits(const CoreProgram& program, double variables, int num_workers) {
+double ArenaBytes(const CoreProgram& program, int num_workers) {
   const Interleaving interleaving = program.interleaving();
   const int of_worker = InterleavedParts(interleaving.replicas_per_call, interleaving, num_workers);
-  const double arenas = static_cast<double>(program.shared_bytes) +
-                        static_cast<double>(program.core_bytes) * program.num_replicas +
-                        static_cast<double>(program.worker_bytes) * of_worker * num_workers;
+  return static_cast<double>(program.shared_bytes) +
+         static_cast<double>(program.core_bytes) * program.num_replicas +
+         static_cast<double>(program.worker_bytes) * of_worker * num_workers;
+}
+
+// Returns ResourceExhausted if the program needs more memory than this machine has. Without this
+// check the kernel would kill the process at a later write. `arenas`: of all programs.
+absl::Status CheckFits(const CoreProgram& program, double variables, double arenas) {
   const double infeed = Infeed::RingBytes(program);
   const double outfeed = program.outfeed.empty() ? 0 : Outfeed::RingBytes(program);
   const double total = variables + arenas + infeed + outfeed;
@@ -50,6 +56,26 @@ absl::Status CheckFits(const CoreProgram& program, double variables, int num_wor
   return DoesNotFit(absl::StrCat(BytesText(total), " (variables ", BytesText(variables),
                                  ", intermediate values ", BytesText(arenas), ", infeed ",
                                  BytesText(infeed), ", outfeed ", BytesText(outfeed), ")"));
+}
+
+// Programs that run in turn, for sequences of different lengths.
+absl::Status CheckAlike(const CoreProgram& got, const CoreProgram& want) {
+  const auto same = [](const Variable& a, const Variable& b) {
+    return a.name == b.name && a.shape == b.shape && a.per_core == b.per_core;
+  };
+  if (!std::equal(got.variables.begin(), got.variables.end(), want.variables.begin(),
+                  want.variables.end(), same) ||
+      got.outfeed.size() != want.outfeed.size()) {
+    return absl::InternalError("the compiled step has other variables or outputs");
+  }
+  for (size_t i = 0; i < got.outfeed.size(); ++i) {
+    const OutfeedSlot &one = got.outfeed[i], &other = want.outfeed[i];
+    if (one.shape == other.shape) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("output ", Quote(one.name), " is ", one.shape.ToString(),
+                     ", at the full length ", other.shape.ToString(), "; leave its summary out"));
+  }
+  return absl::OkStatus();
 }
 
 std::string QueueText(const char* name, const EntryRing* ring) {
@@ -72,25 +98,45 @@ Session::Session(int num_workers, const Topology& topology)
 Session::~Session() = default;
 
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
-  // Checked before anything allocates variables of this size.
-  const double variables = VariableBytes(graph.variables(), variables_.replicas().count);
-  if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
-  ASSIGN_OR_RETURN(program_, Compile(graph, options));
-  std::optional<CoreProgram> alone;
-  if (device_->num_workers() > 1 && program_.num_replicas >= program_.all_replicas)
-    alone = FitToOneWorker(program_);
-  FitToWorkers(device_->num_workers(), program_);
-  RETURN_IF_ERROR(CheckFits(program_, VariableBytes(program_.variables, program_.num_replicas),
-                            device_->num_workers()));
-  RETURN_IF_ERROR(variables_.Add(program_.variables));
-  ASSIGN_OR_RETURN(const std::vector<void*> memory, variables_.Bind(program_.variables));
-  ASSIGN_OR_RETURN(loaded_, device_->Load(program_, memory, alone ? &*alone : nullptr));
+  ASSIGN_OR_RETURN(program_, LoadProgram(graph, options, {}));
   return absl::OkStatus();
 }
 
+absl::Status Session::LoadForBucket(const Graph& graph, const CompileOptions& options) {
+  std::vector<const Program*> others = {&program_};
+  for (const Program& other : of_buckets_) others.push_back(&other);
+  ASSIGN_OR_RETURN(Program program, LoadProgram(graph, options, others));
+  of_buckets_.push_back(std::move(program));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Session::Program> Session::LoadProgram(const Graph& graph,
+                                                      const CompileOptions& options,
+                                                      const std::vector<const Program*>& others) {
+  // Checked before anything allocates variables of this size.
+  const double variables = VariableBytes(graph.variables(), variables_.replicas().count);
+  if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
+  Program program;
+  CoreProgram& core = program.core;
+  ASSIGN_OR_RETURN(core, Compile(graph, options));
+  std::optional<CoreProgram> alone;
+  if (device_->num_workers() > 1 && core.num_replicas >= core.all_replicas)
+    alone = FitToOneWorker(core);
+  FitToWorkers(device_->num_workers(), core);
+  double arenas = ArenaBytes(core, device_->num_workers());
+  for (const Program* const other : others) {
+    RETURN_IF_ERROR(CheckAlike(core, other->core));
+    arenas += ArenaBytes(other->core, device_->num_workers());
+  }
+  RETURN_IF_ERROR(CheckFits(core, VariableBytes(core.variables, core.num_replicas), arenas));
+  RETURN_IF_ERROR(variables_.Add(core.variables));
+  ASSIGN_OR_RETURN(const std::vector<void*> memory, variables_.Bind(core.variables));
+  ASSIGN_OR_RETURN(program.loaded, device_->Load(core, memory, alone ? &*alone : nullptr));
+  return program;
+}
+
 RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
-  args.variables_version = variables_.version();
-  args.infeed = program_.infeed.empty() ? nullptr : &infeed.ring();
+  args.infeed = program_.core.infeed.empty() ? nullptr : &infeed.ring();
   args.outfeed = outfeed == nullptr ? nullptr : &outfeed->ring();
   const auto start = std::chrono::steady_clock::now();
   const auto caller = std::move(args.heartbeat);
@@ -105,15 +151,50 @@ RunResult Session::RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed) {
     const std::chrono::duration<double> elapsed = now - start;
     LOG(INFO) << HeartbeatText(args, steps, elapsed.count());
   };
-  return device_->Run(*loaded_, args);
+  if (!of_buckets_.empty()) return RunInTurn(std::move(args));
+  args.variables_version = variables_.version();
+  return device_->Run(*program_.loaded, args);
+}
+
+RunResult Session::RunInTurn(RunArgs args) {
+  TPURUN_DCHECK(args.profile == nullptr && args.fabric == nullptr && args.infeed != nullptr);
+  const int64_t iterations = args.iterations;
+  const auto heartbeat = std::move(args.heartbeat);
+  auto next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
+  RunResult all;
+  args.heartbeat = [&](int64_t steps) {
+    heartbeat(all.steps + steps);
+    next_beat = std::chrono::steady_clock::now() + args.heartbeat_period;
+  };
+  bool goes_on = true;
+  while (goes_on) {
+    while (!args.infeed->WaitUntil(next_beat, args.interrupt)) args.heartbeat(0);
+    if (std::chrono::steady_clock::now() >= next_beat) args.heartbeat(0);
+    // Without a batch any program tells why: the end, an error or an interrupt.
+    const bool has_batch = args.infeed->depth() > 0;
+    const Program& program = has_batch ? Of(args.infeed->FrontKind()) : program_;
+    args.first_index = all.steps;
+    args.iterations = has_batch ? args.infeed->EntriesOfFrontKind(iterations - all.steps) : 1;
+    // To a program, those before it have written the variables from outside.
+    if (std::exchange(last_run_, &program) != &program) ++switches_;
+    args.variables_version = variables_.version() + switches_;
+    RunResult run = device_->Run(*program.loaded, args);
+    goes_on = run.status.ok() && !run.interrupted && run.steps == args.iterations;
+    run.steps += all.steps;
+    run.periodic_seconds += all.periodic_seconds;
+    if (run.loss.empty()) run.loss = std::move(all.loss);
+    all = std::move(run);
+    goes_on = goes_on && all.steps < iterations;
+  }
+  return all;
 }
 
 absl::StatusOr<double> Session::TimeAlone(int instruction) {
-  return device_->TimeAlone(*loaded_, instruction);
+  return device_->TimeAlone(*program_.loaded, instruction);
 }
 
 std::string Session::machine() const {
-  return absl::StrCat(program_.machine, ", ", program_.library);
+  return absl::StrCat(program().machine, ", ", program().library);
 }
 
 std::string Session::InstructionsRun() const {

@@ -1,4 +1,5 @@
-// Session: a Device, the variables, and the program that is bound to them.
+// Session: a Device, the variables, and the programs that are bound to them: one, or one for each
+// bucket of a training's batches (SequenceBuckets).
 #ifndef TPURUN_RUNTIME_SESSION_SESSION_H_
 #define TPURUN_RUNTIME_SESSION_SESSION_H_
 
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "runtime/checkpoint/variable_store.h"
@@ -25,10 +27,15 @@ class Session {
 
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.
   absl::Status Load(const Graph& graph, const CompileOptions& options);
+  // The same once more, after Load: the program for batches of bucket num_programs() - 1. The
+  // program that Load has loaded is for those of the bucket behind the last one. Internal unless it
+  // has the same variables, InvalidArgument unless it has outputs of the same shapes.
+  absl::Status LoadForBucket(const Graph& graph, const CompileOptions& options);
 
-  // Runs one loop of the program and blocks. Sets the queues and the version of the variables in
-  // `args`. Besides args.heartbeat, a line of the log tells of the loop every minute. `outfeed` may
-  // be nullptr.
+  // Runs one loop and blocks: each step is that of the program for its batch. Sets the queues and
+  // the version of the variables in `args`. Besides args.heartbeat, a line of the log tells of the
+  // loop every minute. `outfeed` may be nullptr. With several programs there is no profile and no
+  // fabric.
   RunResult RunLoop(RunArgs args, Infeed& infeed, Outfeed* outfeed);
 
   // Device::TimeAlone of the program.
@@ -36,7 +43,11 @@ class Session {
 
   VariableStore& variables() { return variables_; }
   const VariableStore& variables() const { return variables_; }
-  const CoreProgram& program() const { return program_; }
+  // The program that Load has loaded.
+  const CoreProgram& program() const { return program_.core; }
+  // The program for batches of a bucket.
+  const CoreProgram& ProgramOf(int bucket) const { return Of(bucket).core; }
+  int num_programs() const { return static_cast<int>(of_buckets_.size()) + 1; }
   int num_workers() const { return device_->num_workers(); }
   // What the bits of results depend on besides the program: "x86_64+avx2, oneDNN 2.6.3".
   std::string machine() const;
@@ -44,10 +55,26 @@ class Session {
   std::string InstructionsRun() const;
 
  private:
-  VariableStore variables_;  // must outlive the loaded program
-  CoreProgram program_;
+  struct Program {
+    CoreProgram core;
+    std::unique_ptr<LoadedProgram> loaded;
+  };
+
+  // `others`: the programs that it takes turns with, like which it must be.
+  absl::StatusOr<Program> LoadProgram(const Graph& graph, const CompileOptions& options,
+                                      const std::vector<const Program*>& others);
+  const Program& Of(int bucket) const {
+    return bucket < std::ssize(of_buckets_) ? of_buckets_[bucket] : program_;
+  }
+  // RunLoop with several programs.
+  RunResult RunInTurn(RunArgs args);
+
+  VariableStore variables_;  // must outlive the loaded programs
   std::unique_ptr<Device> device_;
-  std::unique_ptr<LoadedProgram> loaded_;
+  Program program_;
+  std::vector<Program> of_buckets_;  // shorter ones
+  const Program* last_run_ = nullptr;
+  int64_t switches_ = 0;  // from one program to another
 };
 
 }  // namespace tpurun

@@ -60,6 +60,9 @@ struct ModelFnArgs {
   bool strict_dtypes = false;     // together with use_tpu: no s64 is fed
   int64_t seed = 1;               // tf_random_seed
   SequenceStep sequence_step = SequenceStep::kBatch;
+  // First dimensions of features and labels, in place of the declared ones: of sequences that are
+  // cut to the length of a bucket.
+  std::map<std::string, int64_t> sequence_lengths = {};
   // The replicas of the device that the configuration names. The groups of a program on one core
   // must cover them too, so that a configuration is right or wrong on both. Set by ParseModel's
   // caller, and by its model_fn itself.
@@ -235,8 +238,19 @@ class BatchSource {
   virtual absl::Status Restore(const std::string& position) = 0;
   // The InputFnArgs::forward_features of all rows of the last step, in that order.
   virtual std::vector<HostFeature> Forwarded() const { return {}; }
+  // The bucket of the last batch, an index of SequenceBuckets::lengths; 0 for an input without
+  // buckets.
+  virtual int bucket() const { return 0; }
   // The origin of row `row` (from 0) of the last whole step ("train.csv:17"), for messages.
   virtual std::string Where(int64_t row) const = 0;
+};
+
+// The buckets of a training input whose batches have sequences of similar lengths. All rows of a
+// batch of bucket i have padding from their first dimension's element lengths[i] on.
+struct SequenceBuckets {
+  std::vector<std::string> features;  // features and labels that are sequences
+  std::vector<int64_t> lengths;       // ascending; the last is the first dimension of the features
+  std::string where;                  // their place in the configuration, "run.textproto:23:5"
 };
 
 // The share of one of several pipelines that read the same source: record i belongs to pipeline i

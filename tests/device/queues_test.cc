@@ -42,6 +42,30 @@ TEST(EntryRing, HandsOverEveryEntryInOrder) {
   }
 }
 
+TEST(EntryRing, EntriesKeepTheirKinds) {
+  EntryRing ring(8, 4, 1);
+  int64_t next = 0;
+  const auto commit = [&](int kind) {
+    ASSERT_TRUE(ring.Reserve().ok());
+    ring.Commit(kind);
+    ++next;
+  };
+  for (const int kind : {0, 2, 2, 1}) commit(kind);
+  EXPECT_EQ(ring.FrontKind(), 0);
+  EXPECT_EQ(ring.EntriesOfFrontKind(100), 1);
+  ring.Pop();
+  EXPECT_EQ(ring.FrontKind(), 2);
+  EXPECT_EQ(ring.EntriesOfFrontKind(100), 2);
+  EXPECT_EQ(ring.EntriesOfFrontKind(1), 1);
+  ring.Pop();
+  ring.Pop();
+  // Beyond the end of the memory, and up to the last entry committed.
+  for (int i = 0; i < 3; ++i) commit(1);
+  EXPECT_EQ(ring.FrontKind(), 1);
+  EXPECT_EQ(ring.EntriesOfFrontKind(100), 4);
+  EXPECT_EQ(next, 7);
+}
+
 TEST(EntryRing, ClosedQueueWakesAWaitingConsumer) {
   EntryRing ring(8, 2, 1);
   std::thread closer([&] { ring.Close(absl::DataLossError("damaged")); });

@@ -7,6 +7,7 @@ import re
 import signal
 
 from program import STREAMED_DIGITS, ProgramTest, checkpoint_files, latest_step, read, write
+from sentences import BATCH, write_sentences
 
 
 class SameBitsTest:
@@ -189,6 +190,20 @@ class BroadcastTest(InputForm, Iris, ProgramTest):
     batch = 15  # no multiple of 8
     epoch_steps = 8
     breaks = (9, 41, 91)  # no whole epochs
+
+
+class BucketsTest(SameBitsTest, ProgramTest):
+    """Programs in turn; elements that wait in buckets are in the position."""
+    epoch_steps = 500 / BATCH
+    steps = 300
+    breaks = (8, 40, 90)
+
+    def setUp(self):
+        super().setUp()
+        write_sentences(self.dir)
+
+    def arguments(self, model_dir, *flags):
+        return ['train', '--config=run.textproto', f'--model_dir={self.path(model_dir)}', *flags]
 
 
 class WideDigitsTest(Digits, ProgramTest):

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/base/status.h"
@@ -20,25 +21,42 @@ constexpr char kRepeat[] = " transform { repeat {} }";
 constexpr char kShuffle[] = " transform { shuffle { buffer_size: 3 } }";
 constexpr char kWindow[] = " transform { window { size: 2 shift: 3 stride: 2 } }";
 
+// Buckets, which a training makes, of elements of lengths 1 to 7.
+constexpr char kBuckets[] =
+    " transform { batch { drop_remainder: true bucket_by_sequence_length { element_length: \"x\" "
+    "feature: \"y\" bucket_boundaries: [3, 5] } } }";
+constexpr char kSequences[] =
+    "source { from_tensor_slices { feature { name: \"x\" int64 { value: [1, 2, 3, 4, 5, 6, 7] } } "
+    "feature { name: \"y\" int64 { value: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
+    "0, "
+    "0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] "
+    "shape: 7 } } } }";
+
 std::vector<std::string> Pipelines() {
   const std::string shuffled = absl::StrCat(kSlices, kShuffle, kRepeat);
   const std::string sampled = absl::StrCat("source { sample_from_datasets { input { ", shuffled,
                                            " } input { ", kSlices, " } } }");
-  return {
-      absl::StrCat(kSlices, kShuffle),
-      shuffled,
-      absl::StrCat(kSlices, kRepeat, kShuffle),
-      absl::StrCat(kSlices,
-                   " transform { skip { count: 2 } } transform { repeat { count: 3 } }"
-                   " transform { take { count: 9 } }"),
-      absl::StrCat(kSlices, " transform { cache {} }", kShuffle, kRepeat, kShuffle),
-      sampled,
-      absl::StrCat(sampled, kShuffle),
-      absl::StrCat("source { sample_from_datasets { input { ", shuffled, " } input { ", kSlices,
-                   kRepeat, kShuffle, " } } } transform { shard { num_shards: 2 } }", kShuffle)};
+  return {absl::StrCat(kSlices, kShuffle),
+          shuffled,
+          absl::StrCat(kSlices, kRepeat, kShuffle),
+          absl::StrCat(kSlices,
+                       " transform { skip { count: 2 } } transform { repeat { count: 3 } }"
+                       " transform { take { count: 9 } }"),
+          absl::StrCat(kSlices, " transform { cache {} }", kShuffle, kRepeat, kShuffle),
+          sampled,
+          absl::StrCat(sampled, kShuffle),
+          absl::StrCat("source { sample_from_datasets { input { ", shuffled, " } input { ", kSlices,
+                       kRepeat, kShuffle, " } } } transform { shard { num_shards: 2 } }", kShuffle),
+          absl::StrCat(kSequences, kShuffle, kBuckets),
+          absl::StrCat(kSequences, kShuffle, kBuckets, " transform { repeat { count: 3 } }")};
 }
 
 absl::StatusOr<OpenInput> OpenPipeline(const std::string& pipeline, bool windows) {
+  if (absl::StrContains(pipeline, kBuckets)) {
+    return Open(
+        absl::StrCat("train { input { num_parallel_calls: 1 ", pipeline, " } }"),
+        {.mode = ModeKey::kTrain, .batch_size = 2, .features = ParseFeatures("x s64[] y s64[7]")});
+  }
   return Open(absl::StrCat("train { input { num_parallel_calls: 1 ", pipeline,
                            windows ? kWindow : "", windows ? kShuffle : "", " } }"),
               {.mode = ModeKey::kEval,

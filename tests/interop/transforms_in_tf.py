@@ -285,7 +285,14 @@ class Input:
         mixup = args.get('mixup')
         if mixup:
             dataset = self.with_lambdas(dataset, mixup.get('alpha', 0.2))
-        dataset = dataset.batch(self.batch_size, args.get('drop_remainder', False))
+        buckets = args.get('bucket_by_sequence_length')
+        if buckets and self.mode == 'train':
+            boundaries = buckets.all('bucket_boundaries')
+            dataset = dataset.bucket_by_sequence_length(
+                lambda element: tf.cast(element[buckets.get('element_length')], tf.int32), boundaries,
+                [self.batch_size] * (len(boundaries) + 1), drop_remainder=True)
+        else:
+            dataset = dataset.batch(self.batch_size, args.get('drop_remainder', False))
         return dataset.map(lambda batch: self.mixed(batch, mixup)) if mixup else dataset
 
     def with_lambdas(self, dataset, alpha):

@@ -174,6 +174,101 @@ TEST(InfeedTest, EveryCoreGetsABroadcastBatchAndItsPadding) {
   EXPECT_EQ(DumpOf(true), want);
 }
 
+// Rows "ids" of 4 numbers 10 n, 10 n + 1, ..., and a class n, for n = 0, 1, ...; batch i is of
+// bucket i modulo 3.
+class Sequences : public BatchSource {
+ public:
+  explicit Sequences(int64_t batch) : batch_(batch) {}
+  absl::StatusOr<int64_t> Next(BatchBuffers buffers) override {
+    for (int64_t row = 0; row < batch_; ++row, ++next_) {
+      for (int i = 0; i < 4; ++i) {
+        reinterpret_cast<int32_t*>(buffers[0])[4 * row + i] = static_cast<int32_t>(10 * next_ + i);
+      }
+      reinterpret_cast<int32_t*>(buffers[1])[row] = static_cast<int32_t>(next_);
+    }
+    ++batches_;
+    return batch_;
+  }
+  int bucket() const override { return static_cast<int>((batches_ - 1) % 3); }
+  std::string Position() const override { return absl::StrCat(batches_); }
+  absl::Status Restore(const std::string& position) override {
+    batches_ = *ParseInt64(position);
+    next_ = batches_ * batch_;
+    return absl::OkStatus();
+  }
+  std::string Where(int64_t) const override { return ""; }
+
+ private:
+  const int64_t batch_;
+  int64_t next_ = 0, batches_ = 0;
+};
+
+// The slots of two cores for sequences of that length.
+std::vector<InfeedSlot> SequenceSlots(int64_t rows, int64_t length) {
+  return {{"ids", {DType::kS32, {rows, length}}}, {"class", {DType::kS32, {rows}}}};
+}
+
+// The entries that the device gets, as their dump.
+std::string SequencesOf(bool broadcast) {
+  const TempDir dir;
+  const int64_t batch = broadcast ? 2 : 4;
+  CoreProgram program;
+  program.num_replicas = 2;
+  program.infeed = SequenceSlots(2, 4);
+  auto dump = InfeedDump::Create(dir.path(), "name", program.infeed, {.num_cores = 2});
+  EXPECT_TRUE(dump.ok()) << dump.status();
+  auto infeed = Infeed::Create(
+      {{.name = "ids", .shape = {DType::kS32, {4}}}, {.name = "class", .shape = {DType::kS32, {}}}},
+      std::make_unique<Sequences>(batch), program,
+      {.batch_size = batch,
+       .broadcast = broadcast,
+       .num_batches = 4,
+       .ended_message = [](int64_t) { return "ended"; },
+       .buckets = {SequenceSlots(2, 1), SequenceSlots(2, 3), SequenceSlots(2, 4)},
+       .dump = *std::move(dump)});
+  EXPECT_TRUE(infeed.ok()) << infeed.status();
+  (*infeed)->Start();
+  EntryRing& ring = (*infeed)->ring();
+  for (int taken = 0; taken < 4; ++taken) {
+    const absl::StatusOr<const std::byte*> entry = ring.Front();
+    EXPECT_TRUE(entry.ok()) << entry.status();
+    EXPECT_EQ(ring.FrontKind(), taken % 3);
+    const SlotLayout layout = LayoutOf(SequenceSlots(2, std::vector{1, 3, 4}[taken % 3]), 2);
+    const int first = broadcast ? 0 : 2;  // row of the second core
+    EXPECT_EQ(reinterpret_cast<const int32_t*>(*entry + layout.offsets[1])[2],
+              static_cast<int>(taken * batch) + first);
+    ring.Pop();
+    EXPECT_EQ(*(*infeed)->PositionAfter(taken + 1), absl::StrCat(taken + 1));
+  }
+  return ReadFile(dir.Path("name.jsonl")).value_or("");
+}
+
+std::string SequenceLine(int step, int core, const std::string& ids, const std::string& classes) {
+  return absl::StrCat("{\"step\":", step, ",\"core\":", core,
+                      ",\"rows\":2,\"features\":{\"ids\":", ids, ",\"class\":", classes, "}}\n");
+}
+
+TEST(InfeedTest, SequencesAreCutToTheLengthOfTheirBucket) {
+  EXPECT_EQ(SequencesOf(false),
+            SequenceLine(1, 0, "[[0],[10]]", "[0,1]") + SequenceLine(1, 1, "[[20],[30]]", "[2,3]") +
+                SequenceLine(2, 0, "[[40,41,42],[50,51,52]]", "[4,5]") +
+                SequenceLine(2, 1, "[[60,61,62],[70,71,72]]", "[6,7]") +
+                SequenceLine(3, 0, "[[80,81,82,83],[90,91,92,93]]", "[8,9]") +
+                SequenceLine(3, 1, "[[100,101,102,103],[110,111,112,113]]", "[10,11]") +
+                SequenceLine(4, 0, "[[120],[130]]", "[12,13]") +
+                SequenceLine(4, 1, "[[140],[150]]", "[14,15]"));
+}
+
+TEST(InfeedTest, EveryCoreGetsTheSequencesOfABroadcastBatch) {
+  std::string want;
+  for (const int core : {0, 1}) want += SequenceLine(1, core, "[[0],[10]]", "[0,1]");
+  for (const int core : {0, 1}) want += SequenceLine(2, core, "[[20,21,22],[30,31,32]]", "[2,3]");
+  for (const int core : {0, 1})
+    want += SequenceLine(3, core, "[[40,41,42,43],[50,51,52,53]]", "[4,5]");
+  for (const int core : {0, 1}) want += SequenceLine(4, core, "[[60],[70]]", "[6,7]");
+  EXPECT_EQ(SequencesOf(true), want);
+}
+
 TEST(InfeedTest, ADumpThatCannotBeWrittenEndsTheInput) {
   const TempDir dir;
   ASSERT_EQ(symlink("/dev/full", dir.Path("name.jsonl").c_str()), 0);
