@@ -21,6 +21,7 @@
 #include "models/model_builder.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/estimator/sequence_lengths.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/step_graph.h"
 #include "runtime/io/file.h"
@@ -249,6 +250,7 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
   ASSIGN_OR_RETURN(const std::optional<double> host_rate, HostRate(command));
   ASSIGN_OR_RETURN(const Training training, LoadTraining(command, accelerator));
   const EstimatorOptions& options = training.options;
+  LogFullLength(options);
   ModelCheck check{.accelerator = accelerator, .batch_size = training.batch_size};
   check.steps = training.steps;
   check.tokens_of_example = TokensOfExample(options.features);

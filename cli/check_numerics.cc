@@ -24,6 +24,7 @@
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
 #include "runtime/estimator/numerics.h"
+#include "runtime/estimator/sequence_lengths.h"
 
 namespace tpurun {
 namespace {
@@ -191,6 +192,7 @@ absl::Status CheckNumerics(const CommandLine& command) {
                      ": use_tpu: got false, which computes in f32 whatever the precision, want "
                      "true to compare precisions"));
   }
+  LogFullLength(options);
   ASSIGN_OR_RETURN(NumericsPlan plan, PlanTrainings(options.config));
   plan.args.steps = command.Has("steps") ? command.GetInt("steps") : kDefaultSteps;
   plan.args.may_end_early = !command.Has("steps");

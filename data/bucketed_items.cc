@@ -26,18 +26,13 @@ BucketedItems::BucketedItems(std::unique_ptr<ItemStream> before, Records* record
 
 absl::Status BucketedItems::StartEpoch(int64_t epoch) {
   ReleaseAll();
-  gave_ = false;
+  epoch_ = epoch;
+  given_ = 0;
   return before_->StartEpoch(epoch);
 }
 
 absl::StatusOr<int64_t> BucketedItems::Next(std::span<Item> items) {
   TPURUN_DCHECK(std::ssize(items) == args_.batch_size);
-  // A position of larger batches may have left more than one here.
-  for (size_t bucket = 0; bucket < waiting_.size(); ++bucket) {
-    if (std::ssize(waiting_[bucket]) >= args_.batch_size) {
-      return Give(static_cast<int>(bucket), items);
-    }
-  }
   while (true) {
     if (drawn_.empty()) {
       ASSIGN_OR_RETURN(const bool any, Draw());
@@ -48,17 +43,13 @@ absl::StatusOr<int64_t> BucketedItems::Next(std::span<Item> items) {
     const auto [bucket, item] = drawn_.front();
     drawn_.pop_front();
     waiting_[bucket].push_back(item);
-    if (std::ssize(waiting_[bucket]) == args_.batch_size) return Give(bucket, items);
+    if (std::ssize(waiting_[bucket]) < std::ssize(items)) continue;
+    std::copy(waiting_[bucket].begin(), waiting_[bucket].end(), items.begin());
+    waiting_[bucket].clear();
+    *args_.bucket = bucket;
+    given_ += std::ssize(items);
+    return std::ssize(items);
   }
-}
-
-int64_t BucketedItems::Give(int bucket, std::span<Item> items) {
-  std::vector<Item>& waiting = waiting_[bucket];
-  std::copy_n(waiting.begin(), items.size(), items.begin());
-  waiting.erase(waiting.begin(), waiting.begin() + std::ssize(items));
-  *args_.bucket = bucket;
-  gave_ = true;
-  return std::ssize(items);
 }
 
 absl::StatusOr<bool> BucketedItems::Draw() {
@@ -66,7 +57,13 @@ absl::StatusOr<bool> BucketedItems::Draw() {
   std::vector<Item> items(args_.batch_size);
   ASSIGN_OR_RETURN(const int64_t got, before_->Next(std::span(items)));
   items.resize(got);
-  std::vector<int> buckets(got, -1);
+  RETURN_IF_ERROR(FindBuckets(items));
+  return got > 0;
+}
+
+absl::Status BucketedItems::FindBuckets(const std::vector<Item>& items) {
+  constexpr int kSkipped = -1;
+  std::vector<int> buckets(items.size(), kSkipped);
   const auto find = [&](const RowMap::Block& block, const Table& rows) -> absl::Status {
     const Column& lengths = rows.column(args_.buckets.element_length());
     for (int64_t row = 0; row < block.count; ++row) {
@@ -80,18 +77,19 @@ absl::StatusOr<bool> BucketedItems::Draw() {
     records_->Release(items);
     return found;
   }
-  for (int64_t i = 0; i < got; ++i) {
-    if (buckets[i] >= 0) {
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (buckets[i] != kSkipped) {
       drawn_.push_back({buckets[i], items[i]});
     } else {
       records_->Release(std::span(items).subspan(i, 1));
     }
   }
-  return got > 0;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<int> BucketedItems::BucketOf(const Column& lengths, int64_t row,
                                             const Item& item) const {
+  TPURUN_DCHECK(lengths.type.dtype == proto::INT32 || lengths.type.dtype == proto::INT64);
   const int64_t length = lengths.type.dtype == proto::INT64 ? lengths.values<int64_t>()[row]
                                                             : lengths.values<int32_t>()[row];
   if (length < 0 || length > args_.longest) {
@@ -116,7 +114,7 @@ absl::Status BucketedItems::PassEnds() {
   int64_t most = 0;
   for (const std::vector<Item>& waiting : waiting_) most = std::max(most, std::ssize(waiting));
   ReleaseAll();
-  if (gave_ || most == 0) return absl::OkStatus();
+  if (given_ > 0 || most == 0) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(args_.where, ": no bucket has the ", args_.batch_size,
                                           " elements of a batch, the largest has ", most, "; ",
                                           kRemedy,
@@ -132,56 +130,57 @@ void BucketedItems::ReleaseAll() {
   }
 }
 
+// Within one pass of the records the items that wait are found again by giving given_ items; across
+// passes they are written down, without their buckets: what is restored may have other lengths,
+// boundaries or batches.
 void BucketedItems::SavePosition(std::string* text) const {
+  absl::StrAppend(text, " buckets ", epoch_, " ", given_);
+  if (!crosses_epochs()) return;
   const MemoryUse use("the buckets", kRemedy);
-  absl::StrAppend(text, " buckets ", gave_ ? 1 : 0, " ", drawn_.size());
-  for (const Drawn& drawn : drawn_) {
-    absl::StrAppend(text, " ", drawn.bucket);
-    records_->SaveItem(drawn.item, text);
-  }
+  size_t items = drawn_.size();
+  for (const std::vector<Item>& waiting : waiting_) items += waiting.size();
+  absl::StrAppend(text, " ", items);
   for (const std::vector<Item>& waiting : waiting_) {
-    absl::StrAppend(text, " ", waiting.size());
     for (const Item& item : waiting) records_->SaveItem(item, text);
   }
+  for (const Drawn& drawn : drawn_) records_->SaveItem(drawn.item, text);
   before_->SavePosition(text);
 }
 
 absl::Status BucketedItems::RestorePosition(PositionReader& position) {
   ReleaseAll();
   RETURN_IF_ERROR(position.Name("buckets"));
-  ASSIGN_OR_RETURN(const int64_t gave, position.Number());
-  gave_ = gave != 0;
-  std::vector<Item> items;   // all of them
-  std::vector<int> buckets;  // of those of drawn_, which are the first
-  ASSIGN_OR_RETURN(const int64_t drawn, position.Number());
-  for (int64_t i = 0; i < drawn; ++i) {
-    ASSIGN_OR_RETURN(const int64_t bucket, position.Number());
-    if (bucket >= std::ssize(waiting_)) {
-      return absl::DataLossError(
-          absl::StrCat("damaged input position: bucket ", bucket, " of ", waiting_.size()));
-    }
-    buckets.push_back(static_cast<int>(bucket));
+  ASSIGN_OR_RETURN(epoch_, position.Number());
+  ASSIGN_OR_RETURN(const int64_t given, position.Number());
+  if (!crosses_epochs()) return GiveAgain(given);
+  given_ = given;
+  ASSIGN_OR_RETURN(const int64_t count, position.Number());
+  std::vector<Item> items;
+  for (int64_t i = 0; i < count; ++i) {
     ASSIGN_OR_RETURN(const Item item, records_->RestoreItem(position));
     items.push_back(item);
   }
-  std::vector<int64_t> sizes;  // of waiting_
-  for (size_t bucket = 0; bucket < waiting_.size(); ++bucket) {
-    ASSIGN_OR_RETURN(const int64_t size, position.Number());
-    sizes.push_back(size);
-    for (int64_t i = 0; i < size; ++i) {
-      ASSIGN_OR_RETURN(const Item item, records_->RestoreItem(position));
-      items.push_back(item);
-    }
-  }
   const absl::Status held = records_->Hold(std::span(items));
-  auto item = items.begin();
-  for (const int bucket : buckets) drawn_.push_back({bucket, *item++});
-  for (size_t bucket = 0; bucket < waiting_.size(); ++bucket) {
-    waiting_[bucket].assign(item, item + sizes[bucket]);
-    item += sizes[bucket];
+  if (!held.ok()) {
+    records_->Release(items);
+    return held;
   }
-  RETURN_IF_ERROR(held);
+  RETURN_IF_ERROR(FindBuckets(items));
   return before_->RestorePosition(position);
+}
+
+absl::Status BucketedItems::GiveAgain(int64_t count) {
+  RETURN_IF_ERROR(StartEpoch(epoch_));
+  std::vector<Item> items(args_.batch_size);
+  while (given_ < count) {
+    ASSIGN_OR_RETURN(const int64_t got, Next(std::span(items)));
+    if (got == 0) break;
+    records_->Release(items);
+  }
+  if (given_ == count) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "the position to restore is after ", count, " elements of the pass, and batches of ",
+      args_.batch_size, " give ", given_, ": were the files or train_batch_size changed?"));
 }
 
 }  // namespace tpurun

@@ -44,14 +44,18 @@ class BucketedItems : public ItemStream {
 
  private:
   struct Drawn {
-    int bucket = -1;  // -1: a transform has refused the row
+    int bucket = 0;
     Item item;
   };
 
-  // Draws as many items as a batch has and finds their buckets. False at the end of the pass.
+  // Draws as many items as a batch has. False at the end of the pass.
   absl::StatusOr<bool> Draw();
+  // Appends items to drawn_ with their buckets, but releases those whose rows are skipped, and all
+  // after an error.
+  absl::Status FindBuckets(const std::vector<Item>& items);
   absl::StatusOr<int> BucketOf(const Column& lengths, int64_t row, const Item& item) const;
-  int64_t Give(int bucket, std::span<Item> items);
+  // Gives the first `count` items of the pass to nobody.
+  absl::Status GiveAgain(int64_t count);
   absl::Status CheckFits() const;
   absl::Status PassEnds();
   void ReleaseAll();
@@ -60,9 +64,10 @@ class BucketedItems : public ItemStream {
   Records* const records_;
   const BucketArgs args_;
   RowMap map_;
-  std::deque<Drawn> drawn_;                 // whose buckets are known, in the order of the stream
+  std::deque<Drawn> drawn_;                 // not in their buckets yet, in the order of the stream
   std::vector<std::vector<Item>> waiting_;  // [bucket]
-  bool gave_ = false;                       // a batch, since the pass began
+  int64_t epoch_ = 0;
+  int64_t given_ = 0;  // elements, in this pass
 };
 
 }  // namespace tpurun

@@ -204,7 +204,7 @@ void CheckBuckets(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& 
                                   "and here it has ",
                                   PartsOf(args),
                                   " (tpu_config.per_host_input_for_training); want one pipeline: "
-                                  "PER_HOST_V1 with 8 cores, or SLICED"));
+                                  "PER_HOST_V1 with 8 cores, or BROADCAST"));
   }
   if (args.num_processes > 1) {
     errors.Add(path, absl::StrCat("bucket_by_sequence_length: ", args.num_processes,

@@ -201,6 +201,17 @@ void CheckElementLength(const proto::BucketBySequenceLength& buckets, const Sche
                                 " must be a scalar of INT32 or INT64, got ", type.ToString()));
 }
 
+// A row transform behind the batch must leave the length as the buckets have it.
+void CheckKeepsLength(const InputPlan& plan, const Step& step, ConfigErrors& errors) {
+  const Step* const batch = FindBatch(plan);
+  const auto* const buckets = batch == nullptr ? nullptr : BucketsOf(*batch);
+  if (buckets == nullptr || &step < batch) return;
+  const std::vector<std::string>& makes = step.row->makes;
+  if (std::find(makes.begin(), makes.end(), buckets->element_length()) == makes.end()) return;
+  errors.Add("", absl::StrCat("behind the batch it changes ", Quote(buckets->element_length()),
+                              ", the element_length of its buckets; put it before the batch"));
+}
+
 // The sequences, and the boundaries of their lengths.
 void CheckSequences(const proto::BucketBySequenceLength& buckets, const Schema& schema,
                     ConfigErrors& errors) {
@@ -250,6 +261,7 @@ void BindRows(Schema schema, InputPlan* plan, ConfigErrors& errors) {
     if (step.transform.has_window()) CheckWindow(schema, mistakes);
     if (const auto* const buckets = BucketsOf(step)) CheckElementLength(*buckets, schema, mistakes);
     if (step.def->bind != nullptr) step.row = step.def->bind(step.transform, schema, mistakes);
+    if (step.row.has_value()) CheckKeepsLength(*plan, step, mistakes);
     errors.Add({step.def->name, step.path}, mistakes);
     if (!mistakes.empty()) return;
     if (step.row.has_value()) schema = step.row->output;
@@ -430,6 +442,21 @@ bool ImpliesRepeat(const InputPlan& plan, ModeKey mode) {
   return mode == ModeKey::kTrain &&
          std::none_of(plan.steps.begin(), plan.steps.end(),
                       [](const Step& step) { return step.transform.has_repeat(); });
+}
+
+bool IsReadAfter(const InputPlan& plan, size_t step, const std::string& name) {
+  for (size_t later = step + 1; later < plan.steps.size(); ++later) {
+    const std::string* const filtered = FilteredFeature(plan.steps[later].transform);
+    if (filtered != nullptr && *filtered == name) return true;
+    const auto* const buckets = BucketsOf(plan.steps[later]);
+    if (buckets != nullptr && buckets->element_length() == name) return true;
+    const std::optional<RowTransform>& row = plan.steps[later].row;
+    if (row.has_value() &&
+        std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace tpurun

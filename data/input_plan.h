@@ -3,6 +3,8 @@
 #ifndef TPURUN_DATA_INPUT_PLAN_H_
 #define TPURUN_DATA_INPUT_PLAN_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +74,9 @@ bool HasCache(const InputPlan& plan);
 // True if the input repeats endlessly by default, provided that it can be read again: in TRAIN,
 // without a repeat of its own.
 bool ImpliesRepeat(const InputPlan& plan, ModeKey mode);
+
+// Whether a step behind step `step` reads the column.
+bool IsReadAfter(const InputPlan& plan, size_t step, const std::string& name);
 
 }  // namespace tpurun
 

@@ -50,22 +50,6 @@ int64_t PrefetchedSteps(const InputPlan& plan, const InputFnArgs& args) {
   return steps;
 }
 
-// Whether a later step reads the column.
-bool IsReadAfter(const InputPlan& plan, size_t step, const std::string& name) {
-  for (size_t later = step + 1; later < plan.steps.size(); ++later) {
-    const std::string* const filtered = FilteredFeature(plan.steps[later].transform);
-    if (filtered != nullptr && *filtered == name) return true;
-    const auto* const buckets = BucketsOf(plan.steps[later]);
-    if (buckets != nullptr && buckets->element_length() == name) return true;
-    const std::optional<RowTransform>& row = plan.steps[later].row;
-    if (row.has_value() &&
-        std::find(row->reads.begin(), row->reads.end(), name) != row->reads.end()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // The columns of `before` that a later step reads, that are fed or forwarded.
 Schema NeededAfter(const InputPlan& plan, size_t step, const Schema& before,
                    const std::vector<FeatureSpec>& features,
@@ -536,7 +520,7 @@ class PipelineOpener {
                    .memory_bytes = MemoryBytes(),
                    .bucket = bucket_});
     if (args_.times != nullptr) TimeItems("bucket_by_sequence_length");
-    absl::StrAppend(&signature_, " | ", buckets.ShortDebugString());
+    absl::StrAppend(&signature_, " | bucket_by_sequence_length");
     if (RepeatsBatches()) count_ = std::nullopt;  // how many are left out is not known
   }
 

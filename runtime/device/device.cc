@@ -121,10 +121,11 @@ class Workers final : public Device {
 
   absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
                                                       const std::vector<void*>& variables,
-                                                      const CoreProgram* alone) override {
+                                                      const CoreProgram* alone,
+                                                      const LoadedProgram* in_turn) override {
     const bool may_be_alone = spin_ && num_workers_ <= SharedWork::kMostWorkers;
-    return LoadedProgram::Load(program, variables, may_be_alone ? alone : nullptr, num_workers_,
-                               spin_);
+    return LoadedProgram::Load(program, variables, may_be_alone ? alone : nullptr, in_turn,
+                               num_workers_, spin_);
   }
 
   absl::StatusOr<double> TimeAlone(LoadedProgram& program, int instruction) override {

@@ -87,10 +87,12 @@ class Device {
   // num_replicas consecutive copies, each padded to a multiple of 64 bytes. The memory must outlive
   // the loaded program. `alone`: FitToOneWorker of the same compiled program. Its step then takes
   // the place of that of `program` where that is faster (step_sharing.h), without a fabric or a
-  // profile.
+  // profile. `in_turn`: a program of the same variables whose memory for intermediate values this
+  // one takes, too. A run of one of them that follows a run of the other needs another
+  // variables_version.
   virtual absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(
       const CoreProgram& program, const std::vector<void*>& variables,
-      const CoreProgram* alone = nullptr) = 0;
+      const CoreProgram* alone = nullptr, const LoadedProgram* in_turn = nullptr) = 0;
   // Blocks until the steps are done. Only one Run at a time.
   virtual RunResult Run(LoadedProgram& program, const RunArgs& args) = 0;
 

@@ -26,6 +26,12 @@ bool IsChecked(const Variable& variable) {
   return variable.shape.dtype == DType::kF32 && variable.scope == Variable::Scope::kModel;
 }
 
+// An arena of so many bytes: `other`, if it is not nullptr and is large enough.
+std::shared_ptr<Arena> MakeArena(int64_t bytes, const std::shared_ptr<Arena>& other) {
+  if (other != nullptr && other->bytes() >= bytes) return other;
+  return std::make_shared<Arena>(bytes);
+}
+
 }  // namespace
 
 Arena::Arena(int64_t bytes)
@@ -39,7 +45,8 @@ Arena::Arena(int64_t bytes)
 Arena::~Arena() { ::operator delete(data_, std::align_val_t(4096)); }
 
 LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables,
-                             const CoreProgram* alone, int num_workers, bool spin)
+                             const CoreProgram* alone, const LoadedProgram* in_turn,
+                             int num_workers, bool spin)
     : program_(program),
       alone_(alone == nullptr ? std::nullopt : std::optional(*alone)),
       variables_(variables),
@@ -48,8 +55,9 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
       num_workers_(num_workers),
       interleaving_(program.interleaving()),
       core_stride_(Aligned(program.core_bytes)),
-      shared_(std::make_unique<Arena>(program.shared_bytes)),
-      cores_(std::make_unique<Arena>(core_stride_ * program.num_replicas)),
+      shared_(MakeArena(program.shared_bytes, in_turn == nullptr ? nullptr : in_turn->shared_)),
+      cores_(MakeArena(core_stride_ * program.num_replicas,
+                       in_turn == nullptr ? nullptr : in_turn->cores_)),
       loop_index_(std::make_unique<int32_t>(0)) {
   for (int replicas_per_call = 2; replicas_per_call <= interleaving_.replicas_per_call;
        replicas_per_call *= 2) {
@@ -65,7 +73,8 @@ LoadedProgram::LoadedProgram(const CoreProgram& program, const std::vector<void*
     worker_stride_ = std::max(worker_stride_, Aligned(alone->worker_bytes));
   }
   for (int worker = 0; worker < num_workers; ++worker)
-    workers_.push_back(std::make_unique<Arena>(most_interleaved_ * worker_stride_));
+    workers_.push_back(MakeArena(most_interleaved_ * worker_stride_,
+                                 in_turn == nullptr ? nullptr : in_turn->workers_[worker]));
   for (int replica = 0; replica < program.num_replicas; ++replica)
     replica_ids_.push_back(program.first_replica + replica);
 }
@@ -86,13 +95,13 @@ bool LoadedInstruction::IsFinite(const CheckedResult& result, const KernelArgs& 
 
 absl::StatusOr<std::unique_ptr<LoadedProgram>> LoadedProgram::Load(
     const CoreProgram& program, const std::vector<void*>& variables, const CoreProgram* alone,
-    int num_workers, bool spin) {
+    const LoadedProgram* in_turn, int num_workers, bool spin) {
   if (variables.size() != program.variables.size()) {
     return absl::InternalError(absl::StrCat("the program has ", program.variables.size(),
                                             " variables, ", variables.size(), " were bound"));
   }
   std::unique_ptr<LoadedProgram> loaded(
-      new LoadedProgram(program, variables, alone, num_workers, spin));
+      new LoadedProgram(program, variables, alone, in_turn, num_workers, spin));
   int number = 0;
   const auto load = [&](const std::vector<Phase>& phases) {
     return loaded->LoadPhases(phases, loaded->interleaving_, num_workers, number);

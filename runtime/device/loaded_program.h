@@ -134,6 +134,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   std::byte* data() { return data_; }
+  int64_t bytes() const { return bytes_; }
 
  private:
   std::byte* data_;
@@ -145,6 +146,7 @@ class LoadedProgram {
   static absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const CoreProgram& program,
                                                              const std::vector<void*>& variables,
                                                              const CoreProgram* alone,
+                                                             const LoadedProgram* in_turn,
                                                              int num_workers, bool spin);
 
   const CoreProgram& program() const { return program_; }
@@ -187,7 +189,7 @@ class LoadedProgram {
 
  private:
   LoadedProgram(const CoreProgram& program, const std::vector<void*>& variables,
-                const CoreProgram* alone, int num_workers, bool spin);
+                const CoreProgram* alone, const LoadedProgram* in_turn, int num_workers, bool spin);
   // The phases of a program for so many workers. `number`: of the next instruction.
   absl::StatusOr<std::vector<LoadedPhase>> LoadPhases(const std::vector<Phase>& phases,
                                                       const Interleaving& interleaving,
@@ -207,8 +209,9 @@ class LoadedProgram {
   // [log2(replicas_per_call) - 1][part / replicas_per_call]
   std::vector<std::vector<std::unique_ptr<Barrier>>> rendezvous_;
   int64_t core_stride_;
-  std::unique_ptr<Arena> shared_, cores_;
-  std::vector<std::unique_ptr<Arena>> workers_;
+  // Programs that run in turn have the same ones, where they are large enough.
+  std::shared_ptr<Arena> shared_, cores_;
+  std::vector<std::shared_ptr<Arena>> workers_;
   std::unique_ptr<int32_t> loop_index_;
   std::vector<int32_t> replica_ids_;
   std::vector<std::unique_ptr<Kernel>> kernels_;  // of all instructions; nullptr for an exchange

@@ -13,6 +13,7 @@
 #include "glog/logging.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/processes.h"
+#include "runtime/estimator/sequence_lengths.h"
 #include "runtime/estimator/setup.h"
 #include "runtime/estimator/step_graph.h"
 #include "runtime/estimator/train_step.h"
@@ -253,12 +254,8 @@ absl::StatusOr<ProfiledSteps> ProfileSteps(const EstimatorOptions& of_run, const
   auto run = std::make_unique<RunProfile>(
       session.program(), session.num_workers(), steps, 0,
       args.records_every_call ? ProfileDetail::kEveryStep : ProfileDetail::kSomeSteps);
-  LOG(INFO) << "Profiling " << steps << " steps"
-            << (trains && options.train.buckets.has_value()
-                    ? absl::StrCat(", all with sequences of ",
-                                   options.train.buckets->lengths.back(),
-                                   ", those of the last bucket.")
-                    : ".");
+  LOG(INFO) << "Profiling " << steps << " steps.";
+  if (trains) LogFullLength(options);
   feeds->CountRows(warm_up.steps);
   ASSIGN_OR_RETURN(const RunResult result, feeds->Run(session, {.iterations = steps,
                                                                 .first_step = warm_up.steps,

@@ -29,6 +29,9 @@ absl::StatusOr<EstimatorSpec> CallModelFnOfLength(const EstimatorOptions& option
 // Finds the errors of CallModelFnOfLength, of all lengths.
 absl::Status CheckLengths(const EstimatorOptions& options, const std::vector<Variable>& variables);
 
+// Logs, for verbs that take the steps of a training one by one, that all have the declared length.
+void LogFullLength(const EstimatorOptions& options);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_RUNTIME_ESTIMATOR_SEQUENCE_LENGTHS_H_

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/cpu.h"
 #include "runtime/base/dcheck.h"
@@ -250,10 +251,13 @@ absl::StatusOr<bool> Infeed::Fill(std::byte* entry, int64_t batch) {
   ASSIGN_OR_RETURN(const int64_t rows, source_->Next(buffers));
   TPURUN_DCHECK(rows >= 0 && rows <= options_.batch_size);
   if (rows == 0 || (rows < options_.batch_size && !options_.pad)) return false;
-  if (!bucket_layouts_.empty()) bucket_ = source_->bucket();
   const int64_t own_rows = options_.rows.CountIn(rows);
   RETURN_IF_ERROR(CheckClasses(entry, own_rows));
   RETURN_IF_ERROR(CheckWeights(entry, own_rows));
+  if (!bucket_layouts_.empty()) {
+    bucket_ = source_->bucket();
+    if (!warned_of_cut_) CheckCut(entry, own_rows);
+  }
   source_after_ = batch + 1;
   RememberPosition(batch + 1);
   if (!options_.pad) return true;
@@ -323,6 +327,27 @@ void Infeed::Broadcast(std::byte* entry) const {
     const int64_t bytes = layout_.replica_bytes[slot];
     for (int replica = 1; replica < num_replicas_; ++replica) {
       std::memcpy(entry + layout_.offsets[slot] + replica * bytes, first, bytes);
+    }
+  }
+}
+
+void Infeed::CheckCut(const std::byte* entry, int64_t rows) {
+  const std::vector<InfeedSlot>& slots = options_.buckets[*bucket_];
+  for (const Feed& feed : feeds_) {
+    const int64_t kept = RowBytes(slots[feed.slot].shape);
+    const int64_t cut = feed.row_bytes - kept;
+    const int64_t element = ByteSize(slots[feed.slot].shape.dtype);
+    for (int64_t row = 0; row < rows && cut > 0; ++row) {
+      const std::byte* const tail =
+          entry + layout_.offsets[feed.slot] + row * feed.row_bytes + kept;
+      if (std::memcmp(tail, tail + element, cut - element) == 0) continue;
+      warned_of_cut_ = true;
+      LOG(WARNING)
+          << source_->Where(options_.rows.begin + row) << ": " << Quote(slots[feed.slot].name)
+          << " has different values behind the first " << slots[feed.slot].shape.dims[1]
+          << ", the length of its bucket, where it should have padding alone. They are cut "
+             "off. element_length must be the length of the longest sequence.";
+      return;
     }
   }
 }

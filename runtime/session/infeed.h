@@ -157,6 +157,9 @@ class Infeed {
   void PadRows(std::byte* entry, int64_t rows) const;
   // Copies the rows of the first replica to all others.
   void Broadcast(std::byte* entry) const;
+  // Warns if what Cut leaves out of the entry's `rows` rows is not padding: the same value
+  // throughout a row. source_mutex_ must be held.
+  void CheckCut(const std::byte* entry, int64_t rows);
   // Makes an entry of the program an entry for the program of a bucket.
   void Cut(int bucket, std::byte* entry) const;
   // Records the source's position after `batches` batches. source_mutex_ must be held.
@@ -187,6 +190,7 @@ class Infeed {
   int64_t source_after_ = 0;   // batches that the source has given; -1 after an error or the end
   absl::Status source_lost_;   // why the source could not be moved back
   std::optional<int> bucket_;  // of the batch that is being fed, if there are buckets
+  bool warned_of_cut_ = false;
   // true: positions are recorded once per block, not after each batch
   bool long_positions_ = false;
 

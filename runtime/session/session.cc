@@ -47,7 +47,8 @@ double ArenaBytes(const CoreProgram& program, int num_workers) {
 }
 
 // Returns ResourceExhausted if the program needs more memory than this machine has. Without this
-// check the kernel would kill the process at a later write. `arenas`: of all programs.
+// check the kernel would kill the process at a later write. `arenas`: those of the programs that
+// run in turn, which have the same ones.
 absl::Status CheckFits(const CoreProgram& program, double variables, double arenas) {
   const double infeed = Infeed::RingBytes(program);
   const double outfeed = program.outfeed.empty() ? 0 : Outfeed::RingBytes(program);
@@ -67,6 +68,14 @@ absl::Status CheckAlike(const CoreProgram& got, const CoreProgram& want) {
                   want.variables.end(), same) ||
       got.outfeed.size() != want.outfeed.size()) {
     return absl::InternalError("the compiled step has other variables or outputs");
+  }
+  const auto fits = [](const InfeedSlot& a, const InfeedSlot& b) {
+    return a.name == b.name && a.shape.dtype == b.shape.dtype &&
+           a.shape.dims[0] == b.shape.dims[0] && a.shape.bytes() <= b.shape.bytes();
+  };
+  if (!std::equal(got.infeed.begin(), got.infeed.end(), want.infeed.begin(), want.infeed.end(),
+                  fits)) {
+    return absl::InternalError("the compiled step has other features");
   }
   for (size_t i = 0; i < got.outfeed.size(); ++i) {
     const OutfeedSlot &one = got.outfeed[i], &other = want.outfeed[i];
@@ -98,21 +107,19 @@ Session::Session(int num_workers, const Topology& topology)
 Session::~Session() = default;
 
 absl::Status Session::Load(const Graph& graph, const CompileOptions& options) {
-  ASSIGN_OR_RETURN(program_, LoadProgram(graph, options, {}));
+  ASSIGN_OR_RETURN(program_, LoadProgram(graph, options, nullptr));
   return absl::OkStatus();
 }
 
 absl::Status Session::LoadForBucket(const Graph& graph, const CompileOptions& options) {
-  std::vector<const Program*> others = {&program_};
-  for (const Program& other : of_buckets_) others.push_back(&other);
-  ASSIGN_OR_RETURN(Program program, LoadProgram(graph, options, others));
+  ASSIGN_OR_RETURN(Program program, LoadProgram(graph, options, &program_));
   of_buckets_.push_back(std::move(program));
   return absl::OkStatus();
 }
 
 absl::StatusOr<Session::Program> Session::LoadProgram(const Graph& graph,
                                                       const CompileOptions& options,
-                                                      const std::vector<const Program*>& others) {
+                                                      const Program* in_turn) {
   // Checked before anything allocates variables of this size.
   const double variables = VariableBytes(graph.variables(), variables_.replicas().count);
   if (variables > MemoryBytes()) return DoesNotFit(BytesText(variables) + " for variables alone");
@@ -124,14 +131,15 @@ absl::StatusOr<Session::Program> Session::LoadProgram(const Graph& graph,
     alone = FitToOneWorker(core);
   FitToWorkers(device_->num_workers(), core);
   double arenas = ArenaBytes(core, device_->num_workers());
-  for (const Program* const other : others) {
-    RETURN_IF_ERROR(CheckAlike(core, other->core));
-    arenas += ArenaBytes(other->core, device_->num_workers());
+  if (in_turn != nullptr) {
+    RETURN_IF_ERROR(CheckAlike(core, in_turn->core));
+    arenas = std::max(arenas, ArenaBytes(in_turn->core, device_->num_workers()));
   }
   RETURN_IF_ERROR(CheckFits(core, VariableBytes(core.variables, core.num_replicas), arenas));
   RETURN_IF_ERROR(variables_.Add(core.variables));
   ASSIGN_OR_RETURN(const std::vector<void*> memory, variables_.Bind(core.variables));
-  ASSIGN_OR_RETURN(program.loaded, device_->Load(core, memory, alone ? &*alone : nullptr));
+  ASSIGN_OR_RETURN(program.loaded, device_->Load(core, memory, alone ? &*alone : nullptr,
+                                                 in_turn ? in_turn->loaded.get() : nullptr));
   return program;
 }
 
@@ -170,7 +178,8 @@ RunResult Session::RunInTurn(RunArgs args) {
   while (goes_on) {
     while (!args.infeed->WaitUntil(next_beat, args.interrupt)) args.heartbeat(0);
     if (std::chrono::steady_clock::now() >= next_beat) args.heartbeat(0);
-    // Without a batch any program tells why: the end, an error or an interrupt.
+    // Without a batch any program tells why: the end, an error or an interrupt, before it looks
+    // whether a batch has come meanwhile.
     const bool has_batch = args.infeed->depth() > 0;
     const Program& program = has_batch ? Of(args.infeed->FrontKind()) : program_;
     args.first_index = all.steps;

@@ -27,9 +27,9 @@ class Session {
 
   // Compiles the graph, adds its variables (zero) to the store, binds and loads the program.
   absl::Status Load(const Graph& graph, const CompileOptions& options);
-  // The same once more, after Load: the program for batches of bucket num_programs() - 1. The
-  // program that Load has loaded is for those of the bucket behind the last one. Internal unless it
-  // has the same variables, InvalidArgument unless it has outputs of the same shapes.
+  // After Load, for each bucket but the last, ascending: loads the program for its batches. That of
+  // Load is for the last bucket. Internal unless it has the same variables and features,
+  // InvalidArgument unless it has outputs of the same shapes.
   absl::Status LoadForBucket(const Graph& graph, const CompileOptions& options);
 
   // Runs one loop and blocks: each step is that of the program for its batch. Sets the queues and
@@ -60,9 +60,9 @@ class Session {
     std::unique_ptr<LoadedProgram> loaded;
   };
 
-  // `others`: the programs that it takes turns with, like which it must be.
+  // `in_turn`: the program that it takes turns with, like which it must be; nullptr: none.
   absl::StatusOr<Program> LoadProgram(const Graph& graph, const CompileOptions& options,
-                                      const std::vector<const Program*>& others);
+                                      const Program* in_turn);
   const Program& Of(int bucket) const {
     return bucket < std::ssize(of_buckets_) ? of_buckets_[bucket] : program_;
   }

@@ -161,6 +161,40 @@ TEST_F(BucketedItemsTest, ABatchOfAnotherSizeGoesOnWithWhatWaits) {
   }
 }
 
+// Of other boundaries, too: which bucket an item is in is found out again.
+TEST_F(BucketedItemsTest, OtherBoundariesGoOnWithWhatWaits) {
+  const std::vector<Batch> before = BatchesOf(OpenWith(""));
+  auto resumed = Open(Config("", "", "", "good", "[2, 4, 8]"), Args(), dir_.path());
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  ASSERT_TRUE(resumed->batches().Restore(before[9].position).ok());
+  std::string rows;
+  for (int batch = 0; batch < 10; ++batch) rows += before[batch].rows;
+  for (int batch = 0; batch < 20; ++batch) rows += resumed->NextBatch().value();
+  // All of a pass but those that may wait now.
+  int missing = 0;
+  for (int line = 0; line < 101; ++line) {
+    missing += absl::StrContains(rows, absl::StrCat("x=", line, "\n")) ? 0 : 1;
+  }
+  EXPECT_LE(missing, 4 * 3);
+}
+
+TEST_F(BucketedItemsTest, ATransformBehindTheBatchLeavesTheLength) {
+  const auto error = [&](const std::string& after) {
+    return std::string(
+        Open(Config("", "", after, "good", "3"), Args(), dir_.path()).status().message());
+  };
+  for (const char* const cast :
+       {"transform { cast { feature: \"n\" dtype: INT64 } } ",
+        "transform { repeat { count: 2 } } transform { cast { feature: \"n\" dtype: INT64 } } "}) {
+    EXPECT_TRUE(absl::StrContains(error(cast),
+                                  "cast: behind the batch it changes \"n\", the "
+                                  "element_length of its buckets; put it before the "
+                                  "batch"))
+        << error(cast);
+  }
+  EXPECT_EQ(error("transform { cast { feature: \"n\" output: \"m\" dtype: INT64 } } "), "");
+}
+
 TEST_F(BucketedItemsTest, WhatIsSkippedCountsInNoBucket) {
   for (const std::string& before : {std::string(), std::string(kCache)}) {
     const auto rows = [&](const char* fields, const char* file) {
@@ -215,8 +249,8 @@ TEST_F(BucketedItemsTest, ADamagedPositionIsAnError) {
   ASSERT_NE(words, std::string::npos) << good;
   const std::string begin = good.substr(0, words);
   for (const char* const bad :
-       {" buckets", " buckets 1", " buckets 1 1 7 0 0", " buckets 1 0 9999999 1 0",
-        " buckets 1 0 1 5000 0 0 0 repeat 0 1 records 1 0", " shuffle 0 1"}) {
+       {" buckets", " buckets 1", " buckets 0 4 1 7", " buckets 0 4 9999999 1 0",
+        " buckets 0 4 1 5000 0 repeat 0 1 records 1 0", " shuffle 0 1"}) {
     auto input = OpenWith("");
     const absl::Status status = input->batches().Restore(begin + bad);
     EXPECT_TRUE(absl::IsDataLoss(status)) << bad << ": " << status;

@@ -2,7 +2,7 @@
 and profile take the full length, and what goes wrong in a bucket is told as elsewhere."""
 import json
 
-from program import ProgramTest, read, write
+from program import ProgramTest, checkpoint_files, read, write
 from sentences import LENGTHS, LONGEST, MODEL, RUN, write_sentences
 
 # A number for each position.
@@ -100,7 +100,12 @@ class BucketsTest(ProgramTest):
         self.assertGreater(json.loads(evaluated.out)['accuracy'], 0.8)
         profiled = self.run_verb('profile', '--steps=5')
         self.assertEqual(profiled.code, 0, str(profiled))
-        self.assertIn('Profiling 5 steps, all with sequences of 24, those of the last bucket.', profiled.err)
+        longest = 'All steps have the longest sequences of bucket_by_sequence_length, of 24.'
+        self.assertIn(longest, profiled.err)
+        for flags in ((), ('--numerics', '--steps=2')):
+            checked = self.run_verb('check', *flags)
+            self.assertEqual(checked.code, 0, str(checked))
+            self.assertIn(longest, checked.err)
 
     def test_evaluations_between_loops(self):
         done = self.run_verb('train_and_evaluate', '--set', 'train_and_evaluate.steps_per_eval=20')
@@ -110,14 +115,13 @@ class BucketsTest(ProgramTest):
     def test_a_model_that_a_length_does_not_fit(self):
         flat = MODEL.replace('lstm" lstm { units: 8 }', 'flat" flatten {} drop_mask: true')
         write(self.path('model.textproto'), flat)
-        text = ('run.textproto:14:7: bucket_by_sequence_length: at length 4: variable "logits/kernel" is '
-                'f32[32,2], at the declared length "logits/kernel" is f32[192,2]; take buckets only with '
-                'layers whose weights do not depend on the length')
+        text = ('run.textproto:14:7: bucket_by_sequence_length: with ids cut to 4: variable "logits/kernel" is '
+                'f32[32,2], and uncut it is f32[192,2]; take layers whose weights do not depend on the length')
         for verb in ('train', 'check', 'profile'):
             self.expect_error(self.run_verb(verb), 2, text)
         write(self.path('model.textproto'), MODEL.replace(
             'lstm" lstm { units: 8 }', 'flat" reshape { target_shape: 192 } drop_mask: true'))
-        self.expect_error(self.run_verb('train'), 2, 'bucket_by_sequence_length: at length 4: '
+        self.expect_error(self.run_verb('train'), 2, 'bucket_by_sequence_length: with ids cut to 4: '
                           'model.textproto:6:22: layer 1 "flat": target_shape [192] does not hold')
 
     def test_a_summary_that_depends_on_the_length(self):
@@ -129,6 +133,33 @@ class BucketsTest(ProgramTest):
 
     def test_steps_of_several_programs_have_no_profile(self):
         self.expect_error(self.run_verb('train', '--profile_steps=1-5'), 2, '--profile_steps: run.textproto:')
+
+    def test_a_pipe_is_saved_at_any_step(self):
+        """Its position has the sentences that wait, and it cannot be read again."""
+        write(self.path('run.textproto'), RUN.replace('file: "train.csv"', 'file: "-"', 1).replace(
+            'batch {', 'batch { drop_remainder: true', 1))
+        for name, steps in (('whole', (25,)), ('parts', (7, 18, 25))):
+            for last in steps:
+                with open(self.path('train.csv'), 'rb') as sentences:
+                    done = self.call('train', '--config=run.textproto', f'--model_dir={self.path(name)}',
+                                     f'--max_steps={last}', '--save_checkpoints_steps=3', '--set',
+                                     'tpu_config.iterations_per_loop=1', stdin=sentences)
+                self.assertEqual(done.code, 0, str(done))
+        whole, parts = (checkpoint_files(self.path(name, 'model.ckpt-25')) for name in ('whole', 'parts'))
+        self.assertEqual(whole, parts)
+
+    def test_what_is_cut_off_is_told_unless_it_is_padding(self):
+        done = self.run_verb('train')
+        self.assertEqual(done.warnings, [])
+        short = RUN.replace('transform {\n    batch', 'transform { cast { feature: "n" dtype: FLOAT32 } }\n  '
+                            'transform { cast { feature: "n" scale: 0.5 } }\n  '
+                            'transform { cast { feature: "n" dtype: INT32 } }\n  transform {\n    batch')
+        write(self.path('run.textproto'), short)
+        done = self.call('train', '--config=run.textproto', f'--model_dir={self.path("short")}')
+        self.assertEqual(done.code, 0, str(done))
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertRegex(done.warnings[0], r'^train.csv:\d+: "ids" has different values behind the first \d+, the '
+                         'length of its bucket, where it should have padding alone')
 
     def test_pipelines_for_each_core_are_refused(self):
         self.expect_error(

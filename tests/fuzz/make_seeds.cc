@@ -419,11 +419,10 @@ void MakeOrders() {
         Byte(10) +
             " records 0 4 sample 0 0 repeat 0 0 3 shuffle 0 3 "
             "records 0 1");
-  Write("position", "good_buckets",
-        Byte(16) +
-            " buckets 1 1 2 4 1 1 0 1 0 0 repeat 0 1 1 shuffle 1 4 1 3 2 1 1 1 6 1 records 1 6");
-  Write("position", "a_bucket_too_many",
-        Byte(16) + " buckets 1 1 3 4 1 0 0 0 repeat 0 1 1 shuffle 1 4 1 0 records 1 6");
+  Write("position", "good_buckets", Byte(16) + " buckets 0 8 2 1 1 4 0 repeat 0 1 3 shuffle 1 3");
+  Write("position", "good_buckets_of_a_pass", Byte(18) + " repeat 0 1 2 buckets 1 2");
+  Write("position", "a_bucket_too_few_words",
+        Byte(16) + " buckets 0 8 3 1 1 4 0 repeat 0 1 3 shuffle 1 3");
   Write("position", "a_word_too_few", Byte(0) + " shuffle 0");
   Write("position", "beyond_the_end", Byte(6) + " select 3 repeat 0 0 3 select 3 records 0 99");
 }
