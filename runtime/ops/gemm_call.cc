@@ -41,6 +41,11 @@ Shape PackedWeights(const MatMulDims& d, const OpCall& call, const gemm::Tiles& 
 // Packing pairs of numbers would cost more than the product.
 bool IsSmall(const MatMulDims& d) { return d.k * d.n <= gemm::kFewNumbers; }
 
+// Whether operand 2, if there is one, is a bias in f32.
+bool HasF32Bias(const OpCall& call) {
+  return call.operands.size() < 3 || call.operands[2].dtype == DType::kF32;
+}
+
 bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
   return !d.transpose_x && d.k > 0 && d.n > 0 && GemmProducts(PrecisionOf(call.attrs)).size() == 1;
 }
@@ -69,8 +74,7 @@ bool LibraryMultiplies(Precision precision, const Machine& machine) {
 }
 
 bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles) {
-  return (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) &&
-         (call.operands.size() < 3 || call.operands[2].dtype == DType::kF32);
+  return (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) && HasF32Bias(call);
 }
 
 std::vector<gemm::Parts> GemmProducts(Precision precision) {
@@ -123,7 +127,8 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
   if (is_packed && (!takes_packed || call.operands[1] != PackedWeights(d, call, tiles)))
     return std::nullopt;
   KernelOffer offer;
-  offer.native_bf16 = IsNativeBF16(call, tiles);
+  // Of a large product the operands are read so often that bf16 costs less in f32 tiles, too.
+  offer.native_bf16 = IsNativeBF16(call, tiles) || (!IsSmall(d) && HasF32Bias(call));
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
   offer.scratch_bytes = product.ScratchBytes(d.m);
