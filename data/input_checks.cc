@@ -188,16 +188,16 @@ void CheckMixup(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& er
 
 // The sequences must be fed, by one pipeline: several would make batches of different buckets.
 void CheckBuckets(const InputPlan& plan, const InputFnArgs& args, ConfigErrors& errors) {
-  const Step* const batch = FindBatch(plan);
-  const auto* const buckets = batch == nullptr ? nullptr : BucketsOf(*batch);
-  if (buckets == nullptr || args.mode != ModeKey::kTrain) return;
+  const Step* const batch = FindBuckets(plan);
+  if (batch == nullptr || args.mode != ModeKey::kTrain) return;
+  const proto::BucketBySequenceLength& buckets = *BucketsOf(*batch);
   const std::string path = FieldPath(batch->path, "bucket_by_sequence_length");
-  for (int i = 0; i < buckets->feature_size(); ++i) {
-    const auto is_cut = [&](const FeatureSpec& fed) { return fed.name == buckets->feature(i); };
+  for (int i = 0; i < buckets.feature_size(); ++i) {
+    const auto is_cut = [&](const FeatureSpec& fed) { return fed.name == buckets.feature(i); };
     if (std::any_of(args.features.begin(), args.features.end(), is_cut)) continue;
     errors.Add(ElementPath(FieldPath(path, "feature"), i),
                absl::StrCat("bucket_by_sequence_length: the model has no feature or label ",
-                            Quote(buckets->feature(i))));
+                            Quote(buckets.feature(i))));
   }
   if (IsPart(args)) {
     errors.Add(path, absl::StrCat("bucket_by_sequence_length: a step has one batch of one bucket, "

@@ -77,16 +77,15 @@ ExportInputFn MakeExportInputFn(std::shared_ptr<const InputPlan> plan) {
 }
 
 std::optional<SequenceBuckets> SequenceBucketsOf(const InputPlan& plan) {
-  const Step* const batch = FindBatch(plan);
-  const auto* const buckets = batch == nullptr ? nullptr : BucketsOf(*batch);
-  if (buckets == nullptr) return std::nullopt;
+  const Step* const batch = FindBuckets(plan);
+  if (batch == nullptr) return std::nullopt;
+  const proto::BucketBySequenceLength& buckets = *BucketsOf(*batch);
   SequenceBuckets result{
-      .features = {buckets->feature().begin(), buckets->feature().end()},
+      .features = {buckets.feature().begin(), buckets.feature().end()},
       .lengths = {},
       .where = plan.locations.Where(FieldPath(batch->path, "bucket_by_sequence_length"))};
-  for (const int64_t boundary : buckets->bucket_boundaries())
-    result.lengths.push_back(boundary - 1);
-  result.lengths.push_back(LongestSequence(plan, *buckets));
+  for (const int64_t boundary : buckets.bucket_boundaries()) result.lengths.push_back(boundary - 1);
+  result.lengths.push_back(LongestSequence(plan, buckets));
   return result;
 }
 

@@ -203,12 +203,12 @@ void CheckElementLength(const proto::BucketBySequenceLength& buckets, const Sche
 
 // A row transform behind the batch must leave the length as the buckets have it.
 void CheckKeepsLength(const InputPlan& plan, const Step& step, ConfigErrors& errors) {
-  const Step* const batch = FindBatch(plan);
-  const auto* const buckets = batch == nullptr ? nullptr : BucketsOf(*batch);
-  if (buckets == nullptr || &step < batch) return;
+  const Step* const batch = FindBuckets(plan);
+  if (batch == nullptr || &step < batch) return;
+  const std::string& length = BucketsOf(*batch)->element_length();
   const std::vector<std::string>& makes = step.row->makes;
-  if (std::find(makes.begin(), makes.end(), buckets->element_length()) == makes.end()) return;
-  errors.Add("", absl::StrCat("behind the batch it changes ", Quote(buckets->element_length()),
+  if (std::find(makes.begin(), makes.end(), length) == makes.end()) return;
+  errors.Add("", absl::StrCat("behind the batch it changes ", Quote(length),
                               ", the element_length of its buckets; put it before the batch"));
 }
 
@@ -405,6 +405,11 @@ const Step* FindBatch(const InputPlan& plan) {
 const proto::BucketBySequenceLength* BucketsOf(const Step& step) {
   const proto::Batch& batch = step.transform.batch();
   return batch.has_bucket_by_sequence_length() ? &batch.bucket_by_sequence_length() : nullptr;
+}
+
+const Step* FindBuckets(const InputPlan& plan) {
+  const Step* const batch = FindBatch(plan);
+  return batch != nullptr && BucketsOf(*batch) != nullptr ? batch : nullptr;
 }
 
 int64_t LongestSequence(const InputPlan& plan, const proto::BucketBySequenceLength& buckets) {

@@ -63,6 +63,8 @@ const std::string* FilteredFeature(const proto::Transform& transform);
 const Step* FindBatch(const InputPlan& plan);
 // The buckets of a batch step; nullptr if it has none, and for other steps.
 const proto::BucketBySequenceLength* BucketsOf(const Step& step);
+// The batch step if it has buckets, else nullptr.
+const Step* FindBuckets(const InputPlan& plan);
 // The length of the sequences that the last bucket has.
 int64_t LongestSequence(const InputPlan& plan, const proto::BucketBySequenceLength& buckets);
 // True if the source, which may be made of inputs with transforms, can be read only once.

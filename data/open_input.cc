@@ -496,13 +496,12 @@ class PipelineOpener {
 
   // Whether batches have elements of similar lengths.
   bool FormsBuckets() const {
-    const Step* const batch = FindBatch(plan_);
-    return args_.mode == ModeKey::kTrain && batch != nullptr && BucketsOf(*batch) != nullptr;
+    return args_.mode == ModeKey::kTrain && FindBuckets(plan_) != nullptr;
   }
 
   // Behind all that orders elements, but for a repeat of batches.
   void AddBuckets() {
-    const Step& batch = *FindBatch(plan_);
+    const Step& batch = *FindBuckets(plan_);
     const proto::BucketBySequenceLength& buckets = *BucketsOf(batch);
     const std::vector<RowTransform>& transforms = elements_.map.transforms;
     bucket_ = std::make_shared<int>(0);
