@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
-#include "runtime/io/file.h"
 #include "tests/data/run_input.h"
 #include "tests/io/temp_dir.h"
 
@@ -88,7 +87,6 @@ constexpr char kShuffle[] = "transform { shuffle { buffer_size: 20 } } ";
 constexpr char kCache[] = "transform { cache {} } ";
 constexpr char kRepeats[] = "transform { repeat { count: 3 } } ";
 
-// The last element of a row's list that is not padding is at index length - 1.
 TEST_F(BucketedItemsTest, EveryRowHasALengthOfItsBucket) {
   auto input = Open(Config("", kShuffle, "", "good", "[3, 6]"),
                     FeatureArgs("n s32[] x s32[] words s64[8]", ModeKey::kTrain, 4), dir_.path());
@@ -153,7 +151,7 @@ TEST_F(BucketedItemsTest, ABatchOfAnotherSizeGoesOnWithWhatWaits) {
   auto resumed = OpenWith("", "", "", "good", 2);
   ASSERT_TRUE(resumed.ok()) << resumed.status();
   ASSERT_TRUE(resumed->batches().Restore(large[1].position).ok());
-  // Words of their own name lines: all of a pass come once.
+  // The lines before those that may still wait or be drawn ahead.
   std::string rows = large[0].rows + large[1].rows;
   for (int batch = 0; batch < 30; ++batch) rows += resumed->NextBatch().value();
   for (int line = 0; line < 32 + 60 - 6; ++line) {

@@ -112,7 +112,8 @@ TEST(SessionTest, ALongLoopSaysWhereItIs) {
   for (const std::string& line : lines) EXPECT_EQ(log.lines().count(line), 1u) << line;
 }
 
-// Batch i is two rows of i + 1, of bucket 0 if a bit of the pattern is set, which has as many bits.
+// Batch i is two rows of i + 1, of bucket 0 where the pattern has an 's' as character i, else of
+// bucket 1. It ends with the pattern.
 class Alternating : public BatchSource {
  public:
   explicit Alternating(std::string pattern) : pattern_(std::move(pattern)) {}
