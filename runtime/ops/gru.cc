@@ -194,13 +194,8 @@ Recurrence GruGradOf(const OpCall& call) {
   r.h = 3;
   r.kept = 4;
   PlaceMore(call, 5, r);
-  r.lefts = {2};
-  r.sums = 4;
-  if (ResetsAfter(call.attrs)) {
-    r.dproducts = 3;
-  } else {
-    r.lefts.push_back(3);
-  }
+  (ResetsAfter(call.attrs) ? r.dproducts : r.left) = 2;
+  r.sums = 3;
   return r;
 }
 
@@ -238,13 +233,9 @@ const OpDef& GruGradOp() {
       .name = "gru_grad",
       .doc =
           "The gradient of gru: dh (N, T, U) of h of every step, recurrent_kernel, h0 (N, U), "
-          "gru's "
-          "results h and kept, and as gru the candidate's weights and a mask -> dx (N, T, 3U), "
-          "dh0, "
-          "the h (N, T, U) that each step of x was multiplied beside; with reset_after the "
-          "gradient "
-          "of the product (N, T, 3U), else the r h (N, T, U) that was multiplied; dx summed over "
-          "time (N, 3U).",
+          "gru's results h and kept, and as gru the candidate's weights and a mask -> dx (N, T, "
+          "3U), dh0; with reset_after the gradient of the product (N, T, 3U), else the r h (N, T, "
+          "U) that was multiplied; dx summed over time (N, 3U).",
       .min_operands = 5,
       .max_operands = 7,
       .attrs = GruAttrs(),
@@ -265,14 +256,14 @@ const OpDef& GruGradOp() {
                   "the "
                   "candidate's [U,U] and perhaps a mask [N,T]",
             operands, attrs, GruFunctions(), want, {s.mask}));
-        return std::vector<Shape>{s.gates, s.state, s.states,
-                                  ResetsAfter(attrs) ? s.gates : s.states, s.sums};
+        return std::vector<Shape>{s.gates, s.state, ResetsAfter(attrs) ? s.gates : s.states,
+                                  s.sums};
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(GruGradOf(call), call); },
       .kernels = RecurrenceKernels(GruGradOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(GruGradOf(call), call, cost); },
       .tpu = [](const OpCall& call) { return RecurrenceOnTpu(GruGradOf(call), call); },
-      .rules = {.summed_result = 4}};
+      .rules = {.summed_result = 3}};
   return op;
 }
 
@@ -290,12 +281,13 @@ std::vector<Value> GruGradient(GraphBuilder& b, const Node& node, std::span<cons
   std::vector<Value> gradients(node.inputs.size());
   const Value dx = b.Add(GruGradOp(), operands, node.attrs);
   if (!dx.valid()) return gradients;
-  const Value left = {dx.node, 2}, fourth = {dx.node, 3};
+  const Value left = StatesBefore(b, node.inputs[2], {node.id, 0}, node.attrs);
+  const Value third = {dx.node, 2};
   gradients[0] = dx;
   gradients[2] = {dx.node, 1};
   if (after) {
-    gradients[1] = RecurrentKernelGradient(b, left, fourth, node.attrs);
-    if (bias >= 0) gradients[bias] = SumOfRows(b, fourth, "BiasAddGrad");
+    gradients[1] = RecurrentKernelGradient(b, left, third, node.attrs);
+    if (bias >= 0) gradients[bias] = SumOfRows(b, third, "BiasAddGrad");
     return gradients;
   }
   const std::vector<int64_t> dims = b.shape(left).dims;
@@ -303,7 +295,7 @@ std::vector<Value> GruGradient(GraphBuilder& b, const Node& node, std::span<cons
   gradients[1] =
       RecurrentKernelGradient(b, left, Slice(b, dx, {0, 0, 0}, {n, t, 2 * u}), node.attrs);
   gradients[3] =
-      RecurrentKernelGradient(b, fourth, Slice(b, dx, {0, 0, 2 * u}, {n, t, u}), node.attrs);
+      RecurrentKernelGradient(b, third, Slice(b, dx, {0, 0, 2 * u}, {n, t, u}), node.attrs);
   return gradients;
 }
 

@@ -200,16 +200,13 @@ Recurrence LstmGradOf(const OpCall& call) {
   SetCells(call, r);
   r.is_gradient = true;
   r.weights = {1};
-  r.h0 = 2;
-  r.c0 = 3;
-  r.h = 4;
-  r.c = 5;
-  r.kept = 6;
-  for (size_t i = 7; i < call.operands.size(); ++i)
+  r.c0 = 2;
+  r.c = 3;
+  r.kept = 4;
+  for (size_t i = 5; i < call.operands.size(); ++i)
     (call.operands[i].rank() == 2 ? r.mask : r.dc) = static_cast<int>(i);
   r.dc0 = 2;
-  r.lefts = {3};
-  r.sums = 4;
+  r.sums = 3;
   return r;
 }
 
@@ -217,10 +214,10 @@ struct LstmShapes {
   Shape weights, state, states, gates, sums, mask;
 };
 
-// From operand 0 (the gates or the gradient of h) and operand 2 (h0).
-LstmShapes LstmShapesOf(const Shape& of_steps, const Shape& h0) {
+// From operand 0 (the gates or the gradient of h) and operand 2 (h0 or c0).
+LstmShapes LstmShapesOf(const Shape& of_steps, const Shape& state) {
   const auto dim = [](const Shape& shape, int i) { return i < shape.rank() ? shape.dims[i] : 0; };
-  const int64_t n = dim(of_steps, 0), t = dim(of_steps, 1), u = dim(h0, 1);
+  const int64_t n = dim(of_steps, 0), t = dim(of_steps, 1), u = dim(state, 1);
   return {.weights = {DType::kF32, {u, 4 * u}},
           .state = {DType::kF32, {n, u}},
           .states = {DType::kF32, {n, t, u}},
@@ -233,13 +230,11 @@ const OpDef& LstmGradOp() {
   static const OpDef& op = *new OpDef{
       .name = "lstm_grad",
       .doc =
-          "The gradient of lstm: dh (N, T, U) of h of every step, recurrent_kernel (U, 4U), h0 and "
-          "c0 (N, U), and lstm's results h, c and gates; then, if there are any, its mask (N, T) "
-          "and dc (N, T, U) of c of every step -> dx (N, T, 4U), dh0, dc0, the h (N, T, U) that "
-          "each step of x was multiplied beside, whose product with dx is the gradient of "
-          "recurrent_kernel, and dx summed over time (N, 4U).",
-      .min_operands = 7,
-      .max_operands = 9,
+          "The gradient of lstm: dh (N, T, U) of h of every step, recurrent_kernel (U, 4U), c0 (N, "
+          "U), and lstm's results c and gates; then, if there are any, its mask (N, T) and dc (N, "
+          "T, U) of c of every step -> dx (N, T, 4U), dh0, dc0, and dx summed over time (N, 4U).",
+      .min_operands = 5,
+      .max_operands = 7,
       .attrs = RecurrenceAttrs(LstmFunctions()),
       .flags = {.unit = WorkUnit::kRows, .spans_replicas = true},
       .refine_flags = [](const OpCall& call,
@@ -249,33 +244,32 @@ const OpDef& LstmGradOp() {
         const LstmShapes s = LstmShapesOf(operands[0], operands[2]);
         RETURN_IF_ERROR(CheckRecurrence(
             "lstm_grad",
-            "f32 dh [N,T,U], recurrent kernel [U,4U], h0 and c0 [N,U], h and c [N,T,U], gates "
-            "[N,T,4U] and perhaps a mask [N,T] and dc [N,T,U]",
-            operands, attrs, LstmFunctions(),
-            {s.states, s.weights, s.state, s.state, s.states, s.states, s.gates},
+            "f32 dh [N,T,U], recurrent kernel [U,4U], c0 [N,U], c [N,T,U], gates [N,T,4U] and "
+            "perhaps a mask [N,T] and dc [N,T,U]",
+            operands, attrs, LstmFunctions(), {s.states, s.weights, s.state, s.states, s.gates},
             {s.mask, s.states}));
-        return std::vector<Shape>{s.gates, s.state, s.state, s.states, s.sums};
+        return std::vector<Shape>{s.gates, s.state, s.state, s.sums};
       },
       .reference = [](const OpCall& call) { return ReferenceRecurrence(LstmGradOf(call), call); },
       .kernels = RecurrenceKernels(LstmGradOf),
       .cost = [](const OpCall& call, Cost& cost) { RecurrenceCost(LstmGradOf(call), call, cost); },
       .tpu = [](const OpCall& call) { return RecurrenceOnTpu(LstmGradOf(call), call); },
-      .rules = {.summed_result = 4}};
+      .rules = {.summed_result = 3}};
   return op;
 }
 
 std::vector<Value> LstmGradient(GraphBuilder& b, const Node& node, std::span<const Value> dy) {
   const Shape h = node.shapes[0];
   const Value dh = dy[0].valid() ? dy[0] : Constant(b, DType::kF32, h.dims, 0);
-  std::vector<Value> operands = {dh, node.inputs[1], node.inputs[2], node.inputs[3]};
-  for (int result = 0; result < 3; ++result) operands.push_back({node.id, result});
+  const Value h0 = node.inputs[2], c0 = node.inputs[3];
+  std::vector<Value> operands = {dh, node.inputs[1], c0, {node.id, 1}, {node.id, 2}};
   if (node.inputs.size() > 4) operands.push_back(node.inputs[4]);
   if (dy[1].valid()) operands.push_back(dy[1]);
   const Value dx = b.Add(LstmGradOp(), operands, node.attrs);
   if (!dx.valid()) return std::vector<Value>(node.inputs.size());
-  const auto result = [&](int i) { return Value{dx.node, i}; };
-  std::vector<Value> gradients = {dx, RecurrentKernelGradient(b, result(3), dx, node.attrs),
-                                  result(1), result(2)};
+  const Value left = StatesBefore(b, h0, {node.id, 0}, node.attrs);
+  std::vector<Value> gradients = {
+      dx, RecurrentKernelGradient(b, left, dx, node.attrs), {dx.node, 1}, {dx.node, 2}};
   gradients.resize(node.inputs.size());
   return gradients;
 }

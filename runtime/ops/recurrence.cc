@@ -301,8 +301,7 @@ class BackwardLoop final : public TimeLoop {
     const int64_t i = row - args.begin, time = TimeOf(step);
     Give(args, 0, row, time, Dx(args, row, time));
     if (float* const sums = Sums(args, row)) AddArrays(sums, Dx(args, row, time), width_, sums);
-    Give(args, r_.lefts[0], row, time, Before(args, r_.h, r_.h0, row, step));
-    if (num_products() > 1) Give(args, r_.lefts[1], row, time, At(args, left_) + i * units_);
+    Give(args, r_.left, row, time, At(args, left_) + i * units_);
     Give(args, r_.dproducts, row, time, At(args, dgates_[0]) + i * ColumnsOf(0));
   }
 
@@ -317,12 +316,11 @@ class BackwardLoop final : public TimeLoop {
       ClearRow(units_, left);
       return;
     }
-    const bool has_c = r_.c0 >= 0;
     const float* const h = Behind(args, r_.h, row, step, h_);
     const float* const h_before = Before(args, r_.h, r_.h0, row, step);
-    const float* const c = has_c ? Behind(args, r_.c, row, step, c_) : nullptr;
+    const float* const c = Behind(args, r_.c, row, step, c_);
     const float* const kept = r_.kept < 0 ? nullptr : Operand(args, r_.kept, row, step);
-    const float* const c_before = has_c ? Before(args, r_.c, r_.c0, row, step) : nullptr;
+    const float* const c_before = Before(args, r_.c, r_.c0, row, step);
     float* const dh = At(args, dh_) + i * units_;
     const bool is_first = step == 0;
     cell_.StepGrad(product, {.kept = kept,
@@ -358,15 +356,18 @@ class BackwardLoop final : public TimeLoop {
 
   void AddTo(float* sum, const float* values) const { AddArrays(sum, values, units_, sum); }
 
-  // The state before a step.
+  // The state before a step; nullptr if the gradient does not read this state.
   const float* Before(const KernelArgs& args, int state, int initial, int64_t row,
                       int64_t step) const {
+    if (state < 0) return nullptr;
     return step == 0 ? Operand(args, initial, row) : Operand(args, state, row, step - 1);
   }
 
-  // The state after a step. A bf16 state is copied, because Before converts to the same f32 memory.
+  // The state after a step, likewise. A bf16 state is copied, because Before converts to the same
+  // f32 memory.
   const float* Behind(const KernelArgs& args, int state, int64_t row, int64_t step,
                       int64_t place) const {
+    if (state < 0) return nullptr;
     const float* const values = Operand(args, state, row, step);
     if (!IsBF16(state)) return values;
     CopyRow(values, units_, At(args, place));
@@ -514,6 +515,15 @@ TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call) {
                                     .n = recurrence.is_gradient ? units : width}},
                       .extra_bytes = static_cast<double>(steps * (weights + products))},
                      std::move(cell)}};
+}
+
+Value StatesBefore(GraphBuilder& b, Value h0, Value h, const Attrs& attrs) {
+  const std::vector<int64_t> dims = b.shape(h).dims;
+  const int64_t n = dims[0], t = dims[1], u = dims[2];
+  std::vector<Value> steps = {Reshape(b, h0, {n, 1, u})};
+  if (t > 1) steps.push_back(Slice(b, h, {0, 0, 0}, {n, t - 1, u}));
+  const Value before = Concat(b, steps, 1);
+  return attrs.Get<bool>("go_backwards") ? Reverse(b, before, 1) : before;
 }
 
 Value RecurrentKernelGradient(GraphBuilder& b, Value left, Value dproducts, const Attrs& attrs) {

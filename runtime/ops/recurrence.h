@@ -40,7 +40,7 @@ struct CellStep {
 // The gradient of one step of one row.
 struct CellGradStep {
   const float* kept;
-  const float *h_before, *h;  // (U), the state before and after the step
+  const float *h_before, *h;  // (U), the state before and after the step, for cells that read it
   const float *c_before, *c;
   float* dh;           // (U), in-out; the result lacks the contribution through the first product
   float* dc;           // (U), in-out
@@ -111,15 +111,15 @@ struct Recurrence {
   bool is_gradient = false;
   std::vector<int> weights;  // [product]
   int bias = -1;             // (W), added to the first product
-  int h0 = 0, c0 = -1, mask = -1;
+  int h0 = -1, c0 = -1, mask = -1;
   // Results of the op and operands of its gradient, with values for every step.
-  int h = 0, c = -1, kept = -1;
+  int h = -1, c = -1, kept = -1;
   int dc = -1;
   // Results of the gradient.
   int dh0 = 1, dc0 = -1;
-  std::vector<int> lefts;  // [product]: its left operand, (N, T, U), with the steps ordered as in x
-  int dproducts = -1;      // the gradient of the products, if it differs from the gradient of x
-  int sums = -1;           // the gradient of x summed over time, (N, W)
+  int left = -1;       // the left operand of the second product, (N, T, U), ordered as x
+  int dproducts = -1;  // the gradient of the products, if it differs from the gradient of x
+  int sums = -1;       // the gradient of x summed over time, (N, W)
 };
 
 // The attributes for a call made from C++.
@@ -143,6 +143,9 @@ void RecurrenceCost(const Recurrence& recurrence, const OpCall& call, Cost& cost
 
 // OpDef::tpu: a loop over time. Each step reads the weights, and writes and reads its products.
 TpuWork RecurrenceOnTpu(const Recurrence& recurrence, const OpCall& call);
+
+// The h (N, T, U) that each step of x is multiplied beside, from h0 (N, U) and the h of every step.
+Value StatesBefore(GraphBuilder& b, Value h0, Value h, const Attrs& attrs);
 
 // left' dproducts (U, W): the gradient of weights, from their left operand `left` (N, T, U) and the
 // gradient of their products (N, T, W).

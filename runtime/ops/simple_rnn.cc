@@ -60,8 +60,7 @@ Recurrence SimpleRnnGradOf(const OpCall& call) {
   r.h0 = 2;
   r.h = 3;
   if (call.operands.size() > 4) r.mask = 4;
-  r.lefts = {2};
-  r.sums = 3;
+  r.sums = 2;
   return r;
 }
 
@@ -84,9 +83,8 @@ const OpDef& SimpleRnnGradOp() {
       .name = "simple_rnn_grad",
       .doc =
           "The gradient of simple_rnn: dh (N, T, U) of h of every step, recurrent_kernel (U, U), "
-          "h0 "
-          "(N, U), h (N, T, U) and perhaps its mask (N, T) -> dx (N, T, U), dh0, the h (N, T, U) "
-          "that each step of x was multiplied beside, and dx summed over time (N, U).",
+          "h0 (N, U), h (N, T, U) and perhaps its mask (N, T) -> dx (N, T, U), dh0, and dx summed "
+          "over time (N, U).",
       .min_operands = 4,
       .max_operands = 5,
       .attrs = RecurrenceAttrs(SimpleRnnFunctions()),
@@ -101,7 +99,7 @@ const OpDef& SimpleRnnGradOp() {
                                         "[N,T,U] and perhaps a mask [N,T]",
                                         operands, attrs, SimpleRnnFunctions(),
                                         {s.states, s.weights, s.state, s.states}, {s.mask}));
-        return std::vector<Shape>{s.states, s.state, s.states, s.state};
+        return std::vector<Shape>{s.states, s.state, s.state};
       },
       .reference =
           [](const OpCall& call) { return ReferenceRecurrence(SimpleRnnGradOf(call), call); },
@@ -109,7 +107,7 @@ const OpDef& SimpleRnnGradOp() {
       .cost = [](const OpCall& call,
                  Cost& cost) { RecurrenceCost(SimpleRnnGradOf(call), call, cost); },
       .tpu = [](const OpCall& call) { return RecurrenceOnTpu(SimpleRnnGradOf(call), call); },
-      .rules = {.summed_result = 3}};
+      .rules = {.summed_result = 2}};
   return op;
 }
 
@@ -120,7 +118,8 @@ std::vector<Value> SimpleRnnGradient(GraphBuilder& b, const Node& node, std::spa
   const Value dx = b.Add(SimpleRnnGradOp(), operands, node.attrs);
   if (!dx.valid()) return gradients;
   gradients[0] = dx;
-  gradients[1] = RecurrentKernelGradient(b, {dx.node, 2}, dx, node.attrs);
+  const Value left = StatesBefore(b, node.inputs[2], {node.id, 0}, node.attrs);
+  gradients[1] = RecurrentKernelGradient(b, left, dx, node.attrs);
   gradients[2] = {dx.node, 1};
   return gradients;
 }

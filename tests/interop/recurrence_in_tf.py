@@ -107,28 +107,36 @@ def input_of_gates(gates, h, kernel, h0, mask, go_backwards, before, precision, 
     return tf.stack(xs[::-1] if go_backwards else xs, 1)
 
 
-def lefts(h, h0, go_backwards):
-    """The h that each step of x was multiplied beside."""
-    before = tf.concat([h0[:, None], h[:, :-1]], 1)
-    return tf.reverse(before, [1]) if go_backwards else before
-
-
 def optional(more):
     """(mask, dc), each None where it is not there."""
     found = {operand.ndim: operand for operand in more}
     return found.get(2), found.get(3)
 
 
-def lstm_grad(dh, kernel, h0, c0, h, c, gates, *more, go_backwards=False, **attrs):
+def lstm_states(c, gates, h0, mask, go_backwards, activation):
+    """The h of every step (N, T, U) that a cell has made with these."""
+    states, steps = [], gates.shape[1]
+    for step in range(steps):
+        h = tf.split(gates[:, step], 4, axis=1)[3] * FUNCTIONS[activation](c[:, step])
+        if mask is not None:
+            on = mask[:, steps - 1 - step if go_backwards else step, None] > 0
+            h = tf.where(on, h, states[-1] if states else h0)
+        states.append(h)
+    return tf.stack(states, 1)
+
+
+def lstm_grad(dh, kernel, c0, c, gates, *more, go_backwards=False, **attrs):
+    """Of any h0: what the gates are functions of is made for one of zeros."""
     mask, dc = optional(more)
+    h0, c0 = tf.zeros_like(c0), tf.constant(c0)
+    h = lstm_states(c, gates, h0, mask, go_backwards, attrs['activation'])
     x = input_of_gates(gates, h, kernel, h0, mask, go_backwards, lstm_before_gates, **attrs)
-    h0, c0 = tf.constant(h0), tf.constant(c0)
     with tf.GradientTape() as tape:
         tape.watch([x, h0, c0])
         made_h, made_c, _ = lstm(x, kernel, h0, c0, mask, go_backwards, **attrs)
         loss = tf.reduce_sum(made_h * dh) + (0.0 if dc is None else tf.reduce_sum(made_c * dc))
     dx, dh0, dc0 = tape.gradient(loss, [x, h0, c0])
-    return dx, dh0, dc0, lefts(made_h, h0, go_backwards), tf.reduce_sum(dx, 1)
+    return dx, dh0, dc0, tf.reduce_sum(dx, 1)
 
 
 def gru(x, kernel, h0, *more, reset_after=False, go_backwards=False, **attrs):
@@ -184,7 +192,7 @@ def gru_grad(dh, kernel, h0, h, kept, *more, reset_after=False, go_backwards=Fal
     dx, dh0, dproducts = tape.gradient(loss, [x, h0, zeros])
     last = tf.stack([dproducts[order.index(time)] for time in range(steps)], 1) if reset_after \
         else tf.stack(lefts_of_candidate, 1)
-    return dx, dh0, lefts(tf.stack(made, 1), h0, go_backwards), last, tf.reduce_sum(dx, 1)
+    return dx, dh0, last, tf.reduce_sum(dx, 1)
 
 
 def simple_rnn(x, kernel, h0, mask=None, go_backwards=False, **attrs):
@@ -200,4 +208,4 @@ def simple_rnn_grad(dh, kernel, h0, h, mask=None, go_backwards=False, **attrs):
         made = simple_rnn(x, kernel, h0, mask, go_backwards, **attrs)
         loss = tf.reduce_sum(made * dh)
     dx, dh0 = tape.gradient(loss, [x, h0])
-    return dx, dh0, lefts(made, h0, go_backwards), tf.reduce_sum(dx, 1)
+    return dx, dh0, tf.reduce_sum(dx, 1)

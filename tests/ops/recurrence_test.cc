@@ -49,8 +49,8 @@ std::vector<Case> CasesOf(int64_t n, int64_t t, int64_t u) {
   const auto weights = [&](int64_t count) { return F32({u, count * u}); };
   return {
       {"lstm", {gates(4), weights(4), state, state, mask}},
-      {"lstm_grad", {states, weights(4), state, state, states, states, gates(4), mask}},
-      {"lstm_grad", {states, weights(4), state, state, states, states, gates(4), states}},
+      {"lstm_grad", {states, weights(4), state, states, gates(4), mask}},
+      {"lstm_grad", {states, weights(4), state, states, gates(4), states}},
       {"gru", {gates(3), weights(3), state, F32({3 * u}), mask}, true},
       {"gru_grad", {states, weights(3), state, states, gates(4), mask}, true},
       {"gru", {gates(3), weights(2), state, weights(1), mask}},
