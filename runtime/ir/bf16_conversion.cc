@@ -180,8 +180,10 @@ bool HasBF16(const OpCall& call) {
 OpCall InF32(const OpCall& call) {
   OpCall f32 = call;
   f32.attrs.Erase(kStoredIn);
-  for (Shape& shape : f32.operands) {
-    if (shape.dtype == DType::kBF16) shape.dtype = DType::kF32;
+  for (size_t i = 0; i < f32.operands.size(); ++i) {
+    if (f32.operands[i].dtype != DType::kBF16) continue;
+    f32.operands[i].dtype = DType::kF32;
+    if (i < 31) f32.rounded_operands |= 1u << i;  // HasOperand
   }
   if (f32.results[0].dtype == DType::kBF16) f32.results[0].dtype = DType::kF32;
   return f32;

@@ -69,6 +69,8 @@ struct OpCall {
   // A collective gets every operand of each of as many replicas (CopiesPerOperand).
   int num_replicas = 1;
   int replicas_per_call = 1;  // replicas whose units one call computes (OpFlags::spans_replicas)
+  // Operands in f32 whose numbers are bf16 numbers: rounding them changes nothing (InF32).
+  uint32_t rounded_operands = 0;
 };
 
 // The number of pointers per operand that a kernel gets: num_replicas for a collective (one per

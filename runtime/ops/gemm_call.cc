@@ -73,8 +73,9 @@ bool LibraryMultiplies(Precision precision, const Machine& machine) {
   return in_parts && machine.amx_bf16;
 }
 
-bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles) {
-  return (PrecisionOf(call.attrs) != Precision::kDefault || tiles.numbers > 1) && HasF32Bias(call);
+bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles, bool rounds_at_default) {
+  const bool rounds = PrecisionOf(call.attrs) == Precision::kDefault && tiles.numbers == 1;
+  return (!rounds || rounds_at_default) && HasF32Bias(call);
 }
 
 std::vector<gemm::Parts> GemmProducts(Precision precision) {
@@ -129,7 +130,7 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
   KernelOffer offer;
   // Large products read bf16 at less cost with f32 tiles, too: with AVX2 a step of lstm_bench takes
   // 2.9 % less time, since what several products read is rounded once.
-  offer.native_bf16 = IsNativeBF16(call, tiles) || (!IsSmall(d) && HasF32Bias(call));
+  offer.native_bf16 = IsNativeBF16(call, tiles, !IsSmall(d));
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
   offer.scratch_bytes = product.ScratchBytes(d.m);

@@ -44,11 +44,10 @@ std::vector<KernelDef> GemmKernels(
     std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,
     const std::string& algorithm = "gemm");
 
-// KernelOffer::native_bf16 of a small product or a convolution, whose operand 2 is a bias in f32.
-// At DEFAULT, tiles of f32 have their operands rounded while they are packed, at no cost: storing
-// values in bf16 (the pass bfloat16_propagation) would add conversions. Minimal filtering writes
-// f32 alone: with AVX2 a step of resnet_cifar would take 10 % longer.
-bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles);
+// KernelOffer::native_bf16 of a product or a convolution, whose operand 2 is a bias in f32.
+// `rounds_at_default`: tiles of f32 gain at DEFAULT, too, if their operands are rounded once, where
+// they are written (the pass bfloat16_propagation), instead of in each call.
+bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles, bool rounds_at_default);
 
 // How the numbers of an operand are stored.
 gemm::Storage StorageOf(const Shape& shape);

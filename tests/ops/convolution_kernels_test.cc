@@ -1,6 +1,7 @@
 // The kernels of convolutions beside the reference (kernel_case.h).
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -379,6 +380,64 @@ TEST(LibraryKernels, EntriesOfFilterGradientsHaveTheBitsOfEach) {
         EXPECT_TRUE(
             std::equal(want.values<float>().begin(), want.values<float>().end(), gradient.begin()))
             << plan.name() << ", entry " << i;
+      }
+    }
+  }
+}
+
+// What a call gives whose operands `of` are stored in bf16, and its result, if `rounds`: the bits
+// of the same numbers in f32, rounded.
+void ExpectBitsOfF32(const std::string& op, const Attrs& attrs, const std::vector<Shape>& shapes,
+                     uint32_t of, bool rounds) {
+  OpCall wide{.op = FindOpByName(op), .attrs = attrs, .operands = shapes, .needed = {true}};
+  wide.results = *InferShapes(*wide.op, shapes, attrs);
+  OpCall stored = wide;
+  std::vector<Literal> numbers, narrow;
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    numbers.push_back(RandomLiteral(shapes[i], static_cast<uint32_t>(i)));
+    if (HasOperand(of, static_cast<int>(i))) {
+      narrow.push_back(StoredIn(DType::kBF16, numbers.back()));
+      numbers.back() = StoredIn(DType::kF32, narrow.back());
+    } else {
+      narrow.push_back(numbers.back());
+    }
+    stored.operands[i] = narrow.back().shape();
+  }
+  if (rounds) {
+    stored.attrs.Set(kStoredIn, DType::kBF16);
+    stored.results[0].dtype = DType::kBF16;
+  }
+  const Literal of_reference = RunReference(wide, numbers, {{0, Units(wide)}})[0];
+  for (const Machine& machine : MachinesOfThisProcessor()) {
+    const KernelPlan plan = PlanKernel(stored, machine);
+    if (plan.kernel->is_library) continue;
+    Literal want = of_reference;
+    if (plan.kernel->reorders_sums) {
+      const std::optional<KernelOffer> offer = plan.kernel->offer(wide, machine);
+      ASSERT_TRUE(offer.has_value()) << plan.name();
+      want = RunPlanned(wide, KernelPlan{*offer, plan.kernel}, numbers);
+    }
+    if (rounds) want = StoredIn(DType::kBF16, want);
+    EXPECT_EQ(RunPlanned(stored, plan, narrow), want)
+        << op << attrs.ToString() << " " << plan.name() << " on " << machine.ToString()
+        << ", operands " << of;
+  }
+}
+
+TEST(LibraryKernels, ConvolutionsOfNumbersInBFloat16HaveTheBitsOfF32) {
+  std::vector<ConvCase> cases = WinogradConvolutions();
+  cases.push_back({{3, 9, 8, 16}, {1, 1, 16, 32}, {3, 9, 8, 32}, {1, 1}, {0, 0, 0, 0}});
+  cases.push_back({{3, 9, 8, 16}, {3, 3, 16, 32}, {3, 5, 4, 32}, {2, 2}, {1, 1, 1, 0}});
+  for (const ConvCase& c : cases) {
+    for (const uint32_t of : {1u, 2u, 3u}) {
+      for (const bool rounds : {false, true}) {
+        ExpectBitsOfF32("conv2d", c.AttrsAt(0), {F32(c.x), F32(c.kernel)}, of, rounds);
+        ExpectBitsOfF32("conv2d", c.AttrsAt(0), {F32(c.x), F32(c.kernel), F32({c.y[3]})}, of | 4u,
+                        rounds);
+        ExpectBitsOfF32("conv2d_input_grad", c.AttrsAt(0, "x_dims", c.x), {F32(c.y), F32(c.kernel)},
+                        of, rounds);
+        ExpectBitsOfF32("conv2d_filter_grad", c.AttrsAt(0, "kernel_dims", c.kernel),
+                        {F32(c.x), F32(c.y)}, of, rounds);
       }
     }
   }

@@ -150,4 +150,16 @@ std::vector<Literal> RunReference(const OpCall& call, const std::vector<Literal>
   return results;
 }
 
+Literal StoredIn(DType dtype, const Literal& literal) {
+  Literal stored(Shape{dtype, literal.shape().dims});
+  for (int64_t i = 0; i < literal.shape().num_elements(); ++i) {
+    if (dtype == DType::kBF16) {
+      stored.values<uint16_t>()[i] = BFloat16Bits(literal.values<float>()[i]);
+    } else {
+      stored.values<float>()[i] = FromBFloat16Bits(literal.values<uint16_t>()[i]);
+    }
+  }
+  return stored;
+}
+
 }  // namespace tpurun

@@ -46,6 +46,9 @@ const std::vector<OpCase>& AllOpCases();
 std::vector<Literal> RunReference(const OpCall& call, const std::vector<Literal>& operands,
                                   const std::vector<std::pair<int64_t, int64_t>>& shares);
 
+// The literal in another of f32 and bf16.
+Literal StoredIn(DType dtype, const Literal& literal);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_TESTS_OPS_OP_CASE_H_

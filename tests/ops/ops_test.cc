@@ -124,19 +124,6 @@ TEST(Ops, APartRoundsItsOwnColumnsAlone) {
   EXPECT_EQ(result, (std::vector<uint16_t>{7, one, one, 7, 7, one, one, 7}));
 }
 
-// The literal in another of f32 and bf16.
-Literal StoredIn(DType dtype, const Literal& literal) {
-  Literal stored(Shape{dtype, literal.shape().dims});
-  for (int64_t i = 0; i < literal.shape().num_elements(); ++i) {
-    if (dtype == DType::kBF16) {
-      stored.values<uint16_t>()[i] = BFloat16Bits(literal.values<float>()[i]);
-    } else {
-      stored.values<float>()[i] = FromBFloat16Bits(literal.values<uint16_t>()[i]);
-    }
-  }
-  return stored;
-}
-
 // An op reads bf16 as the numbers that they are, and rounds result 0 once: what it gives on the
 // same numbers in f32, rounded.
 TEST(Ops, EveryOpOfFloatsReadsAndStoresBFloat16) {
