@@ -12,7 +12,7 @@ namespace tpurun {
 
 // True if an operand or result 0 is bf16.
 bool HasBF16(const OpCall& call);
-// The same call with f32 instead of bf16, whose operands are rounded (OpCall::rounded_operands).
+// The same call with f32 instead of bf16, and these operands in OpCall::rounded_operands.
 OpCall InF32(const OpCall& call);
 
 // Runs the call with `wide`, the kernel of InF32(call). If the op has no kernels of its own

@@ -69,7 +69,7 @@ struct OpCall {
   // A collective gets every operand of each of as many replicas (CopiesPerOperand).
   int num_replicas = 1;
   int replicas_per_call = 1;  // replicas whose units one call computes (OpFlags::spans_replicas)
-  // Operands in f32 whose numbers are bf16 numbers: rounding them changes nothing (InF32).
+  // Operands in f32 that were stored in bf16 (InF32). A product at DEFAULT need not round them.
   uint32_t rounded_operands = 0;
 };
 

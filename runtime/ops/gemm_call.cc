@@ -73,9 +73,9 @@ bool LibraryMultiplies(Precision precision, const Machine& machine) {
   return in_parts && machine.amx_bf16;
 }
 
-bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles, bool rounds_at_default) {
-  const bool rounds = PrecisionOf(call.attrs) == Precision::kDefault && tiles.numbers == 1;
-  return (!rounds || rounds_at_default) && HasF32Bias(call);
+bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles, bool native_at_default) {
+  const bool rounds_f32 = PrecisionOf(call.attrs) == Precision::kDefault && tiles.numbers == 1;
+  return (!rounds_f32 || native_at_default) && HasF32Bias(call);
 }
 
 std::vector<gemm::Parts> GemmProducts(Precision precision) {

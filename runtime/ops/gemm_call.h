@@ -44,10 +44,10 @@ std::vector<KernelDef> GemmKernels(
     std::function<std::unique_ptr<Kernel>(const OpCall& call, const gemm::Tiles& tiles)> make,
     const std::string& algorithm = "gemm");
 
-// KernelOffer::native_bf16 of a product or a convolution, whose operand 2 is a bias in f32.
-// `rounds_at_default`: tiles of f32 gain at DEFAULT, too, if their operands are rounded once, where
-// they are written (the pass bfloat16_propagation), instead of in each call.
-bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles, bool rounds_at_default);
+// KernelOffer::native_bf16 of a product or a convolution, whose operand 2 is a bias in f32. Tiles
+// of f32 round numbers of f32 at DEFAULT while they pack them. `native_at_default`: they gain even
+// so if the numbers are bf16 already.
+bool IsNativeBF16(const OpCall& call, const gemm::Tiles& tiles, bool native_at_default);
 
 // How the numbers of an operand are stored.
 gemm::Storage StorageOf(const Shape& shape);

@@ -197,17 +197,18 @@ void Fusion::Flatten() {
   }
 }
 
-// The steps of the loop back over time whose result of `rows` rows the array is, moved perhaps; 0
-// if it is none.
+// The steps of the loop back over time whose result of `rows` rows the array is, or a slice of the
+// gates, moved perhaps; 0 if it is none.
 int64_t Fusion::SummingSteps(int array, int64_t rows) const {
   while (arrays_[array].writer >= 0) {
     const StageOfNode& of = stages_[arrays_[array].writer];
     const int64_t steps = of.stage.summing_steps;
     if (steps > 0) return arrays_[array].shape.dims[0] * steps == rows ? steps : 0;
-    const bool moves = of.stage.kind == TpuStage::Kind::kAlone && of.stage.products.empty() &&
-                       of.reads.size() == 1 && of.writes.size() == 1;
-    if (!moves) break;
-    array = of.reads[0];
+    const bool slices = of.reads.empty() && of.partial_reads.size() == 1;
+    const bool moves =
+        of.stage.kind == TpuStage::Kind::kAlone && of.reads.size() == 1 && of.partial_reads.empty();
+    if (!of.stage.products.empty() || of.writes.size() != 1 || !(slices || moves)) break;
+    array = slices ? of.partial_reads[0] : of.reads[0];
   }
   return 0;
 }

@@ -428,6 +428,7 @@ TEST(LibraryKernels, ConvolutionsOfNumbersInBFloat16HaveTheBitsOfF32) {
   std::vector<ConvCase> cases = WinogradConvolutions();
   cases.push_back({{3, 9, 8, 16}, {1, 1, 16, 32}, {3, 9, 8, 32}, {1, 1}, {0, 0, 0, 0}});
   cases.push_back({{3, 9, 8, 16}, {3, 3, 16, 32}, {3, 5, 4, 32}, {2, 2}, {1, 1, 1, 0}});
+  cases.push_back({{8, 4, 4, 512}, {3, 3, 512, 16}, {8, 4, 4, 16}, {1, 1}, {1, 1, 1, 1}});
   for (const ConvCase& c : cases) {
     for (const uint32_t of : {1u, 2u, 3u}) {
       for (const bool rounds : {false, true}) {
@@ -441,6 +442,33 @@ TEST(LibraryKernels, ConvolutionsOfNumbersInBFloat16HaveTheBitsOfF32) {
       }
     }
   }
+}
+
+// With AVX2, of numbers in bf16: the kernel, and "native" if it reads them itself.
+std::string KernelOfBF16(const std::string& op, const Attrs& attrs, std::vector<Shape> operands) {
+  OpCall call{.op = FindOpByName(op), .attrs = attrs, .needed = {true}};
+  for (Shape& operand : operands) operand.dtype = DType::kBF16;
+  call.operands = operands;
+  if (op != "conv2d_filter_grad") call.attrs.Set(kStoredIn, DType::kBF16);
+  call.results = *InferShapes(*call.op, call.operands, call.attrs);
+  const KernelPlan plan = PlanKernel(call, Machine{.avx2 = true});
+  return absl::StrCat(plan.kernel->name, plan.native_bf16 ? " native" : "",
+                      plan.converts_bf16 ? " converts" : "");
+}
+
+TEST(LibraryKernels, KernelsThatDoNotFilterMinimallyReadBFloat16) {
+  const ConvCase& minimal = WinogradConvolutions()[0];
+  EXPECT_EQ(KernelOfBF16("conv2d", minimal.AttrsAt(0), {F32(minimal.x), F32(minimal.kernel)}),
+            "winograd_avx2 converts");
+  EXPECT_EQ(KernelOfBF16("conv2d_filter_grad", minimal.AttrsAt(0, "kernel_dims", minimal.kernel),
+                         {F32(minimal.x), F32(minimal.y)}),
+            "winograd_avx2 native");
+  const ConvCase point{{3, 9, 8, 16}, {1, 1, 16, 32}, {3, 9, 8, 32}, {1, 1}, {0, 0, 0, 0}};
+  EXPECT_EQ(KernelOfBF16("conv2d", point.AttrsAt(0), {F32(point.x), F32(point.kernel)}),
+            "direct_avx2 native");
+  EXPECT_EQ(KernelOfBF16("conv2d_input_grad", point.AttrsAt(0, "x_dims", point.x),
+                         {F32(point.y), F32(point.kernel)}),
+            "direct_avx2 native");
 }
 
 TEST(LibraryKernels, AFilterGradientStoredInBFloat16IsThatInF32Rounded) {

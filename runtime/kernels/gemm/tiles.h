@@ -67,7 +67,7 @@ struct Tiles {
   void (*begin)() = nullptr;
   void (*end)() = nullptr;
   // [vectors]: the rows of the largest tile with so many vectors of columns; no less with fewer
-  // vectors, as the last columns of a panel have the same rows
+  // vectors, as the tiles of the last columns may have the rows of wider ones
   int most_rows[kMostVectors + 1] = {};
   // [vectors][rows]
   void (*of_rows[kMostVectors + 1][kMostRows + 1])(const TileArgs&) = {};
