@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
 #include "runtime/ir/pass_ops.h"
 #include "runtime/ops/op_list.h"
@@ -142,19 +141,14 @@ TEST(LibraryKernels, ProductsOfPairsReadAndStoreBFloat16) {
                                    RandomLiteral(call.operands[1], 1)};
   const Literal want = RunPlanned(call, PlanKernel(call, Machine::This()), operands);
   for (size_t i = 0; i < operands.size(); ++i) {
-    Literal rounded(Shape{DType::kBF16, call.operands[i].dims});
-    RoundToBFloat16(operands[i].values<float>().data(), rounded.shape().num_elements(),
-                    rounded.values<uint16_t>().data());
-    call.operands[i] = rounded.shape();
-    operands[i] = std::move(rounded);
+    operands[i] = StoredIn(DType::kBF16, operands[i]);
+    call.operands[i] = operands[i].shape();
   }
   call.attrs.Set(kStoredIn, DType::kBF16);
   call.results[0].dtype = DType::kBF16;
   const KernelPlan plan = PlanKernel(call, Machine::This());
   EXPECT_EQ(plan.native_bf16, Machine::This().avx512_bf16);
-  Literal got = RunPlanned(call, plan, operands);
-  for (int64_t i = 0; i < want.shape().num_elements(); ++i)
-    ASSERT_EQ(got.values<uint16_t>()[i], BFloat16Bits(want.values<float>()[i])) << i;
+  EXPECT_EQ(RunPlanned(call, plan, operands), StoredIn(DType::kBF16, want));
 }
 
 // All results of a call by one kernel. Scratch memory begins as NaN.

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/random.h"
 #include "runtime/ir/pass_ops.h"
 #include "runtime/ops/op_list.h"
@@ -175,15 +174,9 @@ TEST(Recurrence, OperandsStoredInBF16GiveTheBitsOfTheirNumbers) {
       std::vector<Literal> numbers = OperandsOf(call), stored;
       OpCall of_bf16 = call;
       for (Literal& literal : numbers) {
-        Shape& shape = of_bf16.operands[stored.size()];
-        shape.dtype = DType::kBF16;
-        Literal& bf16 = stored.emplace_back(shape);
-        for (int64_t i = 0; i < shape.num_elements(); ++i) {
-          float& number = literal.values<float>()[i];
-          const uint16_t bits = BFloat16Bits(number);
-          std::memcpy(bf16.data() + i * sizeof(bits), &bits, sizeof(bits));
-          number = FromBFloat16Bits(bits);
-        }
+        of_bf16.operands[stored.size()].dtype = DType::kBF16;
+        stored.push_back(StoredIn(DType::kBF16, literal));
+        literal = StoredIn(DType::kF32, stored.back());
       }
       EXPECT_EQ(RunPlanned(of_bf16, stored), RunPlanned(call, numbers))
           << c.op << call.attrs.ToString();
