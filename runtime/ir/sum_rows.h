@@ -32,7 +32,8 @@ void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int6
 // sums[c - begin] = sum over r of x[r][c], squares[c - begin] = sum over r of
 // (x[r][c] - sums[c - begin] / rows)^2. The squares of a block are about its own mean. Those of two
 // sets of rows are added by the formula of Chan, Golub, LeVeque 1979, "Updating Formulae and a
-// Pairwise Algorithm for Computing Sample Variances", so that x is read once.
+// Pairwise Algorithm for Computing Sample Variances", so that x is read once. `sums` or `squares`
+// may be nullptr.
 template <typename T>
 void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums,
                 float* squares);

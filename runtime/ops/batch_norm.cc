@@ -1,6 +1,5 @@
 // Batch normalization (Ioffe, Szegedy 2015). x is (..., C); statistics, gamma and beta are (C).
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -14,16 +13,6 @@
 
 namespace tpurun {
 namespace {
-
-// number of columns at a time in moments; does not change bits
-constexpr int64_t kMomentColumns = 32;
-
-// Writes columns [begin, end) of a result if the result is needed.
-void Give(const KernelArgs& args, int result, const std::array<float, kMomentColumns>& values,
-          int64_t begin, int64_t end) {
-  if (args.results[result] == nullptr) return;
-  std::copy_n(values.data(), end - begin, static_cast<float*>(args.results[result]) + begin);
-}
 
 // InvalidArgument unless x is f32 (..., C), the next `alike` operands have the shape of x, and the
 // others are f32 (C).
@@ -76,17 +65,15 @@ std::unique_ptr<Kernel> MomentsKernel(const OpCall& call) {
   const int64_t rows = RowsOf(call.operands[0]), columns = call.operands[0].dims.back();
   return KernelOf([rows, columns](const KernelArgs& args) {
     const T* x = static_cast<const T*>(args.operands[0]);
-    const float count = static_cast<float>(rows);
-    std::array<float, kMomentColumns> mean, variance;
-    for (int64_t begin = args.begin; begin < args.end; begin += kMomentColumns) {
-      const int64_t end = std::min(begin + kMomentColumns, args.end);
-      SumMoments(x, rows, columns, begin, end, mean.data(), variance.data());
-      for (int64_t i = 0; i < end - begin; ++i) {
-        mean[i] /= count;
-        variance[i] /= count;
-      }
-      Give(args, 0, mean, begin, end);
-      Give(args, 1, variance, begin, end);
+    const auto result = [&](int i) {
+      return args.results[i] == nullptr ? nullptr
+                                        : static_cast<float*>(args.results[i]) + args.begin;
+    };
+    float *const mean = result(0), *const variance = result(1);
+    SumMoments(x, rows, columns, args.begin, args.end, mean, variance);
+    for (float* sums : {mean, variance}) {
+      if (sums == nullptr) continue;  // not needed
+      for (int64_t i = 0; i < args.end - args.begin; ++i) sums[i] /= static_cast<float>(rows);
     }
   });
 }

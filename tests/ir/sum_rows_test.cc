@@ -98,21 +98,41 @@ TEST(SumRows, AddsBlocksInPairs) {
   }
 }
 
+// Tiles of numbers in bf16 have other columns than those in f32.
 TEST(SumRows, NumbersStoredInBFloat16AreSummedInF32) {
-  constexpr int64_t kRows = 700, kColumns = 49;
-  std::mt19937 random(1);
-  std::uniform_real_distribution<float> number(-1, 1);
-  std::vector<uint16_t> x(kRows * kColumns);
-  std::vector<float> in_f32(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    x[i] = BFloat16Bits(number(random));
-    in_f32[i] = FromBFloat16Bits(x[i]);
+  constexpr int64_t kRows = 700;
+  for (const int64_t columns : {49, 256, 650}) {
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> number(-1, 1);
+    std::vector<uint16_t> x(kRows * columns), y(x.size());
+    std::vector<float> x_in_f32(x.size()), y_in_f32(x.size()), center(columns);
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = BFloat16Bits(number(random));
+      y[i] = BFloat16Bits(number(random));
+      x_in_f32[i] = FromBFloat16Bits(x[i]);
+      y_in_f32[i] = FromBFloat16Bits(y[i]);
+    }
+    for (float& of_center : center) of_center = number(random);
+    std::vector<float> sums(columns), got(columns), want(columns), sums_alone(columns);
+    SumRows(x_in_f32.data(), kRows, columns, 0, columns, sums.data());
+    SumRows(x.data(), kRows, columns, 0, columns, got.data());
+    EXPECT_EQ(got, sums) << columns;
+    SumMoments(x_in_f32.data(), kRows, columns, 0, columns, sums.data(), want.data());
+    float* const none = nullptr;
+    SumMoments(x.data(), kRows, columns, 0, columns, none, got.data());
+    EXPECT_EQ(got, want) << columns;
+    SumMoments(x.data(), kRows, columns, 0, columns, sums_alone.data(), none);
+    EXPECT_EQ(sums_alone, sums) << columns;
+    const auto centered = [&](const auto& of_y, const auto& of_x) {
+      SumCentered(of_y.data(), of_x.data(), center.data(), kRows, columns, 0, columns, none,
+                  got.data());
+      return got;
+    };
+    want = centered(y_in_f32, x_in_f32);
+    EXPECT_EQ(centered(y, x), want) << columns;
+    EXPECT_EQ(centered(y, x_in_f32), want) << columns;
+    EXPECT_EQ(centered(y_in_f32, x), want) << columns;
   }
-  std::vector<float> sums(kColumns), squares(kColumns), want_sums(kColumns), want(kColumns);
-  SumMoments(x.data(), kRows, kColumns, 0, kColumns, sums.data(), squares.data());
-  SumMoments(in_f32.data(), kRows, kColumns, 0, kColumns, want_sums.data(), want.data());
-  EXPECT_EQ(sums, want_sums);
-  EXPECT_EQ(squares, want);
 }
 
 // Far from 0, where the mean of the squares minus the square of the mean would have no digit left.
