@@ -21,6 +21,7 @@
 #include "runtime/compiler/replication.h"
 #include "runtime/compiler/schedule.h"
 #include "runtime/compiler/simplify.h"
+#include "runtime/compiler/sink_gather.h"
 #include "runtime/compiler/split_k.h"
 #include "runtime/ir/graph_text.h"
 #include "runtime/program/program_text.h"
@@ -137,6 +138,7 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
     return [=](const Graph& graph) { return pass(graph, machine); };
   };
   return {
+      {"sink_gather", [=](const Graph& graph) { return SinkGather(graph, ops); }},
       {"dead_code", RemoveDeadCode},
       {"fold", FoldConstants},
       {"simplify", Simplify},
@@ -187,10 +189,11 @@ absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) 
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
   std::vector<Pass> passes = Passes(options.ops, options.machine);
   if (options.processes > 1) {
-    passes.insert(passes.begin(), {"partition_processes", [&](const Graph& all) {
-                                     return PartitionProcesses(all, options.processes,
-                                                               options.process);
-                                   }});
+    // Behind sink_gather: sums of all replicas have the same terms for any number of processes.
+    passes.insert(passes.begin() + 1, {"partition_processes", [&](const Graph& all) {
+                                         return PartitionProcesses(all, options.processes,
+                                                                   options.process);
+                                       }});
   }
   std::erase_if(passes, [&](const Pass& pass) {
     return std::count(options.disabled_passes.begin(), options.disabled_passes.end(), pass.name) >

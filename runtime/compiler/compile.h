@@ -26,7 +26,7 @@ struct CompileOptions {
   std::string loss_output;
   // Names of passes to leave out, to find a faulty pass.
   std::vector<std::string> disabled_passes;
-  // Receives the text of each stage: ("00.model.graph", text), ("10.dead_code.graph", ...), ...,
+  // Receives the text of each stage: ("00.model.graph", text), ("10.sink_gather.graph", ...), ...,
   // ("80.memory.plan", ...), ("90.core.program", ...). May be null.
   std::function<absl::Status(const std::string& file, const std::string& text)> dump;
   // Receives the verified program. May be null.

@@ -15,6 +15,10 @@ struct PassOps {
   const OpDef* pack = nullptr;
   // {dims}: x -> its elements in the same order with these dimensions.
   const OpDef* reshape = nullptr;
+  // What sink_gather finds and creates (runtime/ops/README.md says what they compute).
+  const OpDef* matmul = nullptr;
+  const OpDef* gather = nullptr;
+  const OpDef* scatter_add = nullptr;
 };
 
 // The attributes {dtype, layout, bytes} of the op that converts a value to the shape `packed`.

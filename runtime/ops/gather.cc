@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/bfloat16.h"
+#include "runtime/base/clones.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/literal.h"
 #include "runtime/ir/tpu_stages.h"
@@ -188,6 +190,38 @@ const OpDef& GatherOp() {
   return op;
 }
 
+inline float Number(float x) { return x; }
+inline float Number(uint16_t bits) { return FromBFloat16Bits(bits); }
+
+// T is float, or uint16_t for x stored in bf16.
+template <typename T>
+std::unique_ptr<Kernel> ScatterAddKernel(const OpCall& call) {
+  const Shape& shape = call.operands[0];
+  const Tables t = TablesOf(call.results[0], shape, call.attrs);
+  // A unit of work is a row of the only table, or `of_unit` tables.
+  const auto& dims = call.results[0].dims;
+  const int64_t of_unit = t.dims == 0 ? 0 : ElementsOf({dims.begin() + 1, dims.begin() + t.dims});
+  return KernelOf([=, ids = Ids(shape)](const KernelArgs& args) {
+    const int64_t first_row = t.dims == 0 ? args.begin : 0;
+    const int64_t last_row = t.dims == 0 ? args.end : t.rows;
+    const int64_t end = t.dims == 0 ? 1 : args.end * of_unit;
+    for (int64_t table = args.begin * of_unit; table < end; ++table) {
+      auto* sums = static_cast<float*>(args.results[0]) + table * t.rows * t.row_size;
+      std::fill(sums + first_row * t.row_size, sums + last_row * t.row_size, 0.0f);
+      for (int64_t i = table * t.ids; i < (table + 1) * t.ids; ++i) {
+        const int64_t id = ids.At(args.operands[0], i);
+        if (id < first_row || id >= last_row) continue;
+        const T* const x = static_cast<const T*>(args.operands[1]) + i * t.row_size;
+        float* const sum = sums + id * t.row_size;
+        RunCloned([ x, sum, n = t.row_size ]() __attribute__((always_inline)) {
+#pragma GCC ivdep
+          for (int64_t c = 0; c < n; ++c) sum[c] += Number(x[c]);
+        });
+      }
+    }
+  });
+}
+
 const OpDef& ScatterAddOp() {
   static const OpDef& op = *new OpDef{
       .name = "scatter_add",
@@ -224,30 +258,16 @@ const OpDef& ScatterAddOp() {
         return std::vector<Shape>{sums};
       },
       .gradient = ScatterAddGradient,
-      .reference =
-          [](const OpCall& call) {
-            const Shape& shape = call.operands[0];
-            const Tables t = TablesOf(call.results[0], shape, call.attrs);
-            // A unit of work is a row of the only table, or `of_unit` tables.
-            const auto& dims = call.results[0].dims;
-            const int64_t of_unit =
-                t.dims == 0 ? 0 : ElementsOf({dims.begin() + 1, dims.begin() + t.dims});
-            return KernelOf([=, ids = Ids(shape)](const KernelArgs& args) {
-              const int64_t first_row = t.dims == 0 ? args.begin : 0;
-              const int64_t last_row = t.dims == 0 ? args.end : t.rows;
-              const int64_t end = t.dims == 0 ? 1 : args.end * of_unit;
-              for (int64_t table = args.begin * of_unit; table < end; ++table) {
-                auto* sums = static_cast<float*>(args.results[0]) + table * t.rows * t.row_size;
-                std::fill(sums + first_row * t.row_size, sums + last_row * t.row_size, 0.0f);
-                for (int64_t i = table * t.ids; i < (table + 1) * t.ids; ++i) {
-                  const int64_t id = ids.At(args.operands[0], i);
-                  if (id < first_row || id >= last_row) continue;
-                  const float* x = static_cast<const float*>(args.operands[1]) + i * t.row_size;
-                  for (int64_t c = 0; c < t.row_size; ++c) sums[id * t.row_size + c] += x[c];
-                }
-              }
-            });
-          },
+      .reference = ScatterAddKernel<float>,
+      .kernels = {{.name = "bf16_loops",
+                   .any_share = true,
+                   .offer = [](const OpCall& call, const Machine&) -> std::optional<KernelOffer> {
+                     const bool stores_f32 = call.results[0].dtype == DType::kF32;
+                     if (call.operands[1].dtype != DType::kBF16 || !stores_f32) return std::nullopt;
+                     return KernelOffer{.native_bf16 = true};
+                   },
+                   .make = [](const OpCall& call,
+                              const KernelOffer&) { return ScatterAddKernel<uint16_t>(call); }}},
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = static_cast<double>(call.operands[1].num_elements());

@@ -40,7 +40,10 @@ const OpDef* FindOpByName(const std::string& name) {
 PassOps OpsOfPasses() {
   return {.fused = FindOpByName("fused"),
           .pack = FindOpByName("pack"),
-          .reshape = FindOpByName("reshape")};
+          .reshape = FindOpByName("reshape"),
+          .matmul = FindOpByName("matmul"),
+          .gather = FindOpByName("gather"),
+          .scatter_add = FindOpByName("scatter_add")};
 }
 
 }  // namespace tpurun
