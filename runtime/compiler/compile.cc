@@ -133,7 +133,8 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
 }  // namespace
 
 std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
-  TPURUN_DCHECK(ops.fused != nullptr && ops.pack != nullptr && ops.reshape != nullptr);
+  TPURUN_DCHECK(ops.fused != nullptr && ops.pack != nullptr && ops.reshape != nullptr &&
+                ops.matmul != nullptr && ops.gather != nullptr && ops.scatter_add != nullptr);
   const auto on_machine = [machine](auto pass) {
     return [=](const Graph& graph) { return pass(graph, machine); };
   };
@@ -189,7 +190,7 @@ absl::StatusOr<CoreProgram> Compile(Graph graph, const CompileOptions& options) 
   RETURN_IF_ERROR(Dump(options, "00.model.graph", PrintGraph(graph)));
   std::vector<Pass> passes = Passes(options.ops, options.machine);
   if (options.processes > 1) {
-    // Behind sink_gather: sums of all replicas have the same terms for any number of processes.
+    // Behind sink_gather, which has to see sums over the replicas of all processes.
     passes.insert(passes.begin() + 1, {"partition_processes", [&](const Graph& all) {
                                          return PartitionProcesses(all, options.processes,
                                                                    options.process);

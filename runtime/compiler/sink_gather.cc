@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,10 +16,10 @@
 namespace tpurun {
 namespace {
 
-// A row of the table is read so many times or more, on average. Products with s take about twice
-// the time of those of bf16 numbers.
+// A row of the table is read so many times or more, on average. The first product would gain from
+// fewer; those with s are of f32 and take twice as long as products of bf16 numbers, or more.
 constexpr int64_t kLeastReads = 4;
-// Columns of the table. Of fewer, scatter_add takes longer than a product (AVX-512 with bf16).
+// E. With fewer columns in the table, to sum d by id takes longer than to multiply it.
 constexpr int64_t kLeastColumns = 64;
 // Attribute `precision` of a product.
 constexpr int64_t kDefault = 0, kF32 = 3;
@@ -62,28 +63,39 @@ class Sink {
     const Node* product = nullptr;
   };
 
+  // The name and the origins of what a new node belongs to.
+  struct Place {
+    std::string name;
+    Origins origins;
+  };
+
   // The value of the new graph that replaces the node's only result, or invalid.
   absl::StatusOr<Value> Replaced(const Node& node) {
-    if (const Node* const product = ProductOf(node)) return SunkGather(node, *product);
+    if (const Node* const product = SunkProduct(node)) return SunkGather(node, *product);
     if (const auto gradient = GradientAt(node)) return ProductOfSums(node, *gradient, nullptr);
-    const Node* const local = SummedBy(node);
+    const Node* const local = LocalGradient(node);
     return local == nullptr ? Value{} : ProductOfSums(*local, *GradientAt(*local), &node);
   }
 
   static bool IsPlain(const Node& node, const OpDef* op) {
-    return node.op == op && !node.attrs.Has(kBatchDims);
+    return node.op == op && !node.attrs.Has(kBatchDims) && !node.attrs.Has(kStoredIn);
   }
   bool IsVariable(Value value) const { return old_.node(value).op == &VariableOp(); }
   const Node& BehindReshapes(Value value) const {
     while (old_.node(value).op == ops_.reshape) value = old_.node(value).inputs[0];
     return old_.node(value);
   }
-  // The same, of reshapes and a node that nothing else reads.
+  // The same, or nullptr if anything else reads a node on the way or the one behind.
   const Node* OnlyReadBehindReshapes(Value value) const {
     for (;; value = old_.node(value).inputs[0]) {
       if (reads_[value.node] != 1) return nullptr;
       if (old_.node(value).op != ops_.reshape) return &old_.node(value);
     }
+  }
+
+  // The node that alone reads the results of `node`, or nullptr.
+  const Node* OnlyReader(const Node& node) const {
+    return reads_[node.id] == 1 ? readers_[node.id] : nullptr;
   }
 
   // A product of two matrices, without a bias.
@@ -92,8 +104,8 @@ class Sink {
            node.attrs.Get<bool>("transpose_x") == transpose_x &&
            node.attrs.Get<bool>("transpose_y") == transpose_y;
   }
-  // The precisions at which s may be multiplied as f32.
-  static bool IsOfOnePass(const Node& product) {
+  // The other precisions sum products of parts of d and w: their sums by id have other parts.
+  static bool HasOnePart(const Node& product) {
     const int64_t precision = product.attrs.Int("precision");
     return precision == kDefault || precision == kF32;
   }
@@ -114,25 +126,25 @@ class Sink {
     return rows;
   }
 
-  // The product that the node is, or to which it adds a bias, if it is one of a table's rows.
-  const Node* ProductOf(const Node& node) const {
+  // The product that the node is, or to which it adds a bias, if it is one of a table's rows; else
+  // nullptr.
+  const Node* SunkProduct(const Node& node) const {
     const Node* product = &node;
     if (node.op->rules.adds_bias) {
       product = &old_.node(node.inputs[0]);
       if (reads_[product->id] != 1) return nullptr;
-    } else if (reads_[node.id] == 1 && readers_[node.id] != nullptr &&
-               readers_[node.id]->op->rules.adds_bias &&
-               readers_[node.id]->inputs[0].node == node.id) {
+    } else if (const Node* const reader = OnlyReader(node); reader != nullptr &&
+                                                            reader->op->rules.adds_bias &&
+                                                            reader->inputs[0].node == node.id) {
       return nullptr;
     }
     const bool sinks = IsProduct(*product, false, false) && RowsAt(product->inputs[0]) &&
-                       product->shapes[0].dtype == DType::kF32 &&
-                       node.shapes[0].dtype == DType::kF32;
+                       !node.attrs.Has(kStoredIn);
     return sinks ? product : nullptr;
   }
 
   std::optional<Gradient> GradientAt(const Node& node) const {
-    if (IsProduct(node, true, false) && IsOfOnePass(node)) {
+    if (IsProduct(node, true, false) && HasOnePart(node)) {
       const auto rows = RowsAt(node.inputs[0]);
       if (!rows || !IsF32(node.inputs[1])) return std::nullopt;
       return Gradient{.ids = rows->ids,
@@ -143,7 +155,7 @@ class Sink {
     }
     if (!IsPlain(node, ops_.scatter_add)) return std::nullopt;
     const Node* const product = OnlyReadBehindReshapes(node.inputs[1]);
-    if (product == nullptr || !IsProduct(*product, false, true) || !IsOfOnePass(*product) ||
+    if (product == nullptr || !IsProduct(*product, false, true) || !HasOnePart(*product) ||
         !IsF32(product->inputs[0]) || !IsVariable(product->inputs[1]) ||
         node.shapes[0].rank() != 2 || node.shapes[0].dims[1] != product->shapes[0].dims[1] ||
         !IsWorthwhile(node.shapes[0], old_.shape(node.inputs[0]))) {
@@ -161,7 +173,7 @@ class Sink {
 
   // The gradient whose sum over all replicas the node is, if nothing else reads it, its other
   // factor is the same on all of them and s is not larger than both gradients; else nullptr.
-  const Node* SummedBy(const Node& node) const {
+  const Node* LocalGradient(const Node& node) const {
     if (node.op != &CrossReplicaSumOp() || node.attrs.Has("groups")) return nullptr;
     const Node& local = old_.node(node.inputs[0]);
     if (reads_[local.id] != 1) return nullptr;
@@ -175,12 +187,14 @@ class Sink {
     return marked_.variables()[variable].per_core ? nullptr : &local;
   }
 
-  absl::StatusOr<Value> Add(const OpDef& op, std::vector<Value> inputs, Attrs attrs, const Node& of,
-                            const std::string& name) {
+  static Place PlaceOf(const Node& node) { return {node.name, node.origins}; }
+
+  absl::StatusOr<Value> Add(const OpDef& op, std::vector<Value> inputs, Attrs attrs,
+                            const Place& of, const std::string& name) {
     return rewrite_.graph.AddNode(op, std::move(inputs), std::move(attrs), name, of.origins);
   }
 
-  absl::StatusOr<Value> Reshaped(Value value, std::vector<int64_t> dims, const Node& of) {
+  absl::StatusOr<Value> Reshaped(Value value, std::vector<int64_t> dims, const Place& of) {
     if (rewrite_.graph.shape(value).dims == dims) return value;
     return Add(*ops_.reshape, {value}, {{"dims", std::move(dims)}}, of, of.name + "/rows");
   }
@@ -188,43 +202,46 @@ class Sink {
   // (table w + bias)[ids] for `node`, which is the product or adds a bias to it.
   absl::StatusOr<Value> SunkGather(const Node& node, const Node& product) {
     const Rows rows = *RowsAt(product.inputs[0]);
+    const std::vector<Value> factors = {rewrite_.At(rows.table), rewrite_.At(product.inputs[1])};
     ASSIGN_OR_RETURN(Value value,
-                     Add(*product.op, {rewrite_.At(rows.table), rewrite_.At(product.inputs[1])},
-                         product.attrs, product, product.name));
+                     Add(*product.op, factors, product.attrs, PlaceOf(product), product.name));
     if (&node != &product) {
-      ASSIGN_OR_RETURN(
-          value, Add(*node.op, {value, rewrite_.At(node.inputs[1])}, node.attrs, node, node.name));
+      ASSIGN_OR_RETURN(value, Add(*node.op, {value, rewrite_.At(node.inputs[1])}, node.attrs,
+                                  PlaceOf(node), node.name));
     }
-    ASSIGN_OR_RETURN(value, Add(*ops_.gather, {value, rewrite_.At(rows.ids)}, {}, *rows.gather,
-                                rows.gather->name));
-    return Reshaped(value, node.shapes[0].dims, node);
+    ASSIGN_OR_RETURN(value, Add(*ops_.gather, {value, rewrite_.At(rows.ids)}, {},
+                                PlaceOf(*rows.gather), rows.gather->name));
+    return Reshaped(value, node.shapes[0].dims, PlaceOf(node));
   }
 
   // The product with the sums of d by id instead of `node`; or, with `sum`, instead of that sum of
   // `node` over all replicas.
   absl::StatusOr<Value> ProductOfSums(const Node& node, const Gradient& gradient, const Node* sum) {
     // Its sum over all replicas is computed instead.
-    const Node* const reader = readers_[node.id];
-    if (sum == nullptr && reader != nullptr && SummedBy(*reader) == &node) return Value{};
-    const Node& named = sum == nullptr ? node : *sum;
+    const Node* const reader = OnlyReader(node);
+    if (sum == nullptr && reader != nullptr && LocalGradient(*reader) == &node) return Value{};
+    const Place place{.name = sum == nullptr ? node.name : sum->name,
+                      .origins = Union(Union(node.origins, gradient.product->origins),
+                                       sum == nullptr ? Origins{} : sum->origins)};
     const bool rounds = gradient.product->attrs.Int("precision") == kDefault;
-    ASSIGN_OR_RETURN(const Value sums, SumsById(gradient, rounds, named, sum != nullptr));
-    ASSIGN_OR_RETURN(const Value other, Rounded(rewrite_.At(gradient.other), rounds, node));
+    ASSIGN_OR_RETURN(const Value sums, SumsById(gradient, rounds, place, sum != nullptr));
+    ASSIGN_OR_RETURN(const Value other, Rounded(rewrite_.At(gradient.other), rounds, place));
     Attrs attrs = gradient.product->attrs;
     attrs.Set("precision", kF32);
     return Add(
         *gradient.product->op,
         gradient.is_of_table ? std::vector<Value>{sums, other} : std::vector<Value>{other, sums},
-        std::move(attrs), named, named.name);
+        std::move(attrs), place, place.name);
   }
 
   // s (V, W).
-  absl::StatusOr<Value> SumsById(const Gradient& gradient, bool rounds, const Node& of,
+  absl::StatusOr<Value> SumsById(const Gradient& gradient, bool rounds, const Place& of,
                                  bool over_replicas) {
     const Shape& ids = old_.shape(gradient.ids);
-    Value& sums =
-        sums_[{gradient.ids.node, gradient.d.node, gradient.d.result, gradient.rows, rounds}];
-    if (!sums.valid()) {
+    Value& sums = sums_[{gradient.ids, gradient.d, gradient.rows, rounds}];
+    if (sums.valid()) {
+      rewrite_.graph.AddOrigins(sums.node, of.origins);
+    } else {
       std::vector<int64_t> dims = ids.dims;
       dims.push_back(old_.shape(gradient.d).dims[1]);
       ASSIGN_OR_RETURN(Value d, Reshaped(rewrite_.At(gradient.d), std::move(dims), of));
@@ -234,7 +251,9 @@ class Sink {
     }
     if (!over_replicas) return sums;
     Value& of_all = over_replicas_[sums.node];
-    if (!of_all.valid()) {
+    if (of_all.valid()) {
+      rewrite_.graph.AddOrigins(of_all.node, of.origins);
+    } else {
       ASSIGN_OR_RETURN(of_all,
                        Add(CrossReplicaSumOp(), {sums}, {}, of, of.name + "/sums_of_replicas"));
     }
@@ -242,7 +261,7 @@ class Sink {
   }
 
   // The f32 numbers of a value, at DEFAULT those that a product reads.
-  absl::StatusOr<Value> Rounded(Value value, bool rounds, const Node& of) {
+  absl::StatusOr<Value> Rounded(Value value, bool rounds, const Place& of) {
     if (!rounds) return value;
     const std::string name = of.name + "/bf16";
     ASSIGN_OR_RETURN(value, Add(ConvertOp(), {value}, {{"dtype", DType::kBF16}}, of, name));
@@ -254,7 +273,8 @@ class Sink {
   Rewrite rewrite_;
   const std::vector<int> reads_;
   std::vector<const Node*> readers_;  // [node]: the last one
-  std::map<std::vector<int64_t>, Value> sums_;
+  // By ids, d, V and whether d is rounded.
+  std::map<std::tuple<Value, Value, int64_t, bool>, Value> sums_;
   std::map<int, Value> over_replicas_;  // by the node of the sums
 };
 

@@ -16,9 +16,11 @@ namespace tpurun {
 //   scatter_add(ids, d w')  becomes  s w'
 //
 // Where the last two, the gradients of w and of the table, are summed over all replicas, s is
-// summed instead, unless it is larger than both. The first keeps every bit. The order of the sums of the others changes, and
+// summed instead, unless it is larger than both. The first keeps every bit with kernels whose rows
+// do not depend on their number, as the own ones. The order of the sums of the others changes, and
 // therefore their last bits: at DEFAULT precision d, w and the table are rounded to bf16 as before,
-// but not s, whose products are those of f32.
+// but not s, whose products are those of f32. A row that no id reads is multiplied by 0: where it
+// has an infinity or a NaN, the gradient of w has NaNs.
 absl::StatusOr<Graph> SinkGather(const Graph& graph, const PassOps& ops);
 
 }  // namespace tpurun

@@ -1,5 +1,5 @@
-// The ops of runtime/ops that compiler passes create, by role. The compiler's caller passes them
-// in.
+// The ops of runtime/ops that compiler passes find or create, by role. The compiler's caller passes
+// them in.
 #ifndef TPURUN_RUNTIME_IR_PASS_OPS_H_
 #define TPURUN_RUNTIME_IR_PASS_OPS_H_
 
@@ -15,7 +15,7 @@ struct PassOps {
   const OpDef* pack = nullptr;
   // {dims}: x -> its elements in the same order with these dimensions.
   const OpDef* reshape = nullptr;
-  // What sink_gather finds and creates (runtime/ops/README.md says what they compute).
+  // A product of matrices, rows of a table by ids, sums of rows by ids.
   const OpDef* matmul = nullptr;
   const OpDef* gather = nullptr;
   const OpDef* scatter_add = nullptr;

@@ -130,10 +130,12 @@ TEST(Passes, AnotherOrderOfTheSumsHasTheSameTerms) {
       int next = 0;
       const EvaluateArgs args = FilledArgs(*graph, [&](const Shape& shape) {
         Literal literal(shape);
-        if (shape.dtype == DType::kS32) {
-          for (int32_t& id : literal.values<int32_t>()) id = next++ * 5 % 7 % 2;
+        const auto fill_ids = [&](auto ids) {
+          for (auto& id : ids) id = next++ * 5 % 7 % 2;
           return literal;
-        }
+        };
+        if (shape.dtype == DType::kS32) return fill_ids(literal.values<int32_t>());
+        if (shape.dtype == DType::kS64) return fill_ids(literal.values<int64_t>());
         for (float& value : literal.values<float>())
           value = static_cast<float>(next++ * 7 % 11 - 4);
         return literal;

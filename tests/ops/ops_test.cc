@@ -126,6 +126,29 @@ TEST(Ops, APartRoundsItsOwnColumnsAlone) {
 
 // An op reads bf16 as the numbers that they are, and rounds result 0 once: what it gives on the
 // same numbers in f32, rounded.
+TEST(Ops, ScatterAddReadsBFloat16AndStoresF32) {
+  int cases = 0;
+  for (const OpCase& op_case : AllOpCases()) {
+    if (op_case.op->name != "scatter_add" || !op_case.error.empty()) continue;
+    OpCase stored = op_case;
+    stored.operands[1] = StoredIn(DType::kBF16, op_case.operands[1]);
+    OpCase rounded = op_case;
+    rounded.operands[1] = StoredIn(DType::kF32, stored.operands[1]);
+    const OpCall f32 = rounded.Call();
+    OpCall call = f32;
+    call.operands[1] = stored.operands[1].shape();
+    const std::vector<Literal> want = RunReference(f32, rounded.operands, {{0, Units(f32)}});
+    for (const int parts : {1, 2, 3}) {
+      call.parts = parts;
+      const KernelPlan plan = PlanKernel(call, Machine::This());
+      ASSERT_EQ(plan.name(), "bf16_loops") << op_case.Place();
+      EXPECT_EQ(RunPlan(call, plan, stored.operands), want) << op_case.Place() << " in " << parts;
+    }
+    ++cases;
+  }
+  EXPECT_GT(cases, 5);
+}
+
 TEST(Ops, EveryOpOfFloatsReadsAndStoresBFloat16) {
   std::set<std::string> checked;
   for (const OpCase& op_case : AllOpCases()) {
