@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
+#include "runtime/ir/typed_values.h"
 
 namespace tpurun {
 namespace {
@@ -112,9 +112,6 @@ template <int64_t kTile, int64_t kBlocks, typename T, typename Of>
     SumNarrowTile(block, x, sums, of);
   }
 }
-
-inline float Number(float x) { return x; }
-inline float Number(uint16_t bits) { return FromBFloat16Bits(bits); }
 
 // Sums for the columns of a tile: kSums of each, [sum][column].
 template <int kSums, int64_t kTile>
@@ -227,7 +224,7 @@ void SumRows(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t e
     RunCloned([ x, block, to ]() __attribute__((always_inline)) {
       const T* const from = x + block.at;
       SumBlocks<kTile, kBlocks>(block, from, to, kTile,
-                                [from](int64_t i, int64_t, int64_t) { return Number(from[i]); });
+                                [from](int64_t i, int64_t, int64_t) { return NumberOf(from[i]); });
     });
   };
   SumTiles<T, 1>({rows, columns, begin, end}, {sums}, sum_blocks);
@@ -245,11 +242,11 @@ void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int6
       std::copy_n(center + block.column, block.tile, middle);
       SumBlocks<kTile, kBlocks>(
           block, from_y, to, 2 * kTile,
-          [from_y](int64_t i, int64_t, int64_t) { return Number(from_y[i]); });
+          [from_y](int64_t i, int64_t, int64_t) { return NumberOf(from_y[i]); });
       SumBlocks<kTile, kBlocks>(
           block, from_x, to + kTile, 2 * kTile,
           [from_y, from_x, middle = &middle[0]](int64_t i, int64_t, int64_t c) {
-            return Number(from_y[i]) * (Number(from_x[i]) - middle[c]);
+            return NumberOf(from_y[i]) * (NumberOf(from_x[i]) - middle[c]);
           });
     });
   };
@@ -263,7 +260,7 @@ void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_
     RunCloned([ x, block, to ]() __attribute__((always_inline)) {
       const T* const from = x + block.at;
       SumBlocks<kTile, kBlocks>(block, from, to, 2 * kTile,
-                                [from](int64_t i, int64_t, int64_t) { return Number(from[i]); });
+                                [from](int64_t i, int64_t, int64_t) { return NumberOf(from[i]); });
       const float block_rows = static_cast<float>(block.rows / kBlocks);
       float mean[kBlocks * kTile];
       for (int64_t b = 0; b < kBlocks; ++b) {
@@ -272,7 +269,7 @@ void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_
       }
       SumBlocks<kTile, kBlocks>(block, from, to + kTile, 2 * kTile,
                                 [from, middle = &mean[0]](int64_t i, int64_t b, int64_t c) {
-                                  const float distance = Number(from[i]) - middle[b * kTile + c];
+                                  const float distance = NumberOf(from[i]) - middle[b * kTile + c];
                                   return distance * distance;
                                 });
     });

@@ -13,6 +13,10 @@
 
 namespace tpurun {
 
+// The number of an element of f32, or of one of bf16.
+[[gnu::always_inline]] inline float NumberOf(float x) { return x; }
+[[gnu::always_inline]] inline float NumberOf(uint16_t bits) { return FromBFloat16Bits(bits); }
+
 // Rounds toward zero. Values out of range become the nearest value of To, and NaN becomes 0.
 template <typename To, typename From>
 To ToWhole(From value) {

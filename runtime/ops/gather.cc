@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
 #include "runtime/ir/export_graph.h"
 #include "runtime/ir/literal.h"
 #include "runtime/ir/tpu_stages.h"
+#include "runtime/ir/typed_values.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 
@@ -190,9 +190,6 @@ const OpDef& GatherOp() {
   return op;
 }
 
-inline float Number(float x) { return x; }
-inline float Number(uint16_t bits) { return FromBFloat16Bits(bits); }
-
 // T is float, or uint16_t for x stored in bf16.
 template <typename T>
 std::unique_ptr<Kernel> ScatterAddKernel(const OpCall& call) {
@@ -215,7 +212,7 @@ std::unique_ptr<Kernel> ScatterAddKernel(const OpCall& call) {
         float* const sum = sums + id * t.row_size;
         RunCloned([ x, sum, n = t.row_size ]() __attribute__((always_inline)) {
 #pragma GCC ivdep
-          for (int64_t c = 0; c < n; ++c) sum[c] += Number(x[c]);
+          for (int64_t c = 0; c < n; ++c) sum[c] += NumberOf(x[c]);
         });
       }
     }
