@@ -33,6 +33,31 @@ typename Vector::Type LoadLanes(const float* from, int lanes) {
   return lanes == Vector::kLanes ? Vector::Load(from) : Vector::LoadPart(from, lanes);
 }
 
+// Has the processor read `bytes` of each row ahead of time. In a line, without branches, between a
+// tile's first instructions, which it does not delay (as loops between the tiles, with AVX2 on a
+// Zen 3: 1024 x 128 x 512 92.9, now 94.1 GFLOP/s, 128 x 64 x 128 85.7, now 86.7).
+template <int rows, int bytes>
+[[gnu::always_inline]] inline void PrefetchRows(const void* data, int64_t stride) {
+  constexpr int kCacheLine = 64;
+  const char* row = static_cast<const char*>(data);
+  TPURUN_UNROLL for (int r = 0; r < rows; ++r, row += stride) {
+    TPURUN_UNROLL for (int byte = 0; byte < bytes; byte += kCacheLine)
+        __builtin_prefetch(row + byte);
+    __builtin_prefetch(row + bytes - 1);
+  }
+}
+
+template <int rows, int columns>
+[[gnu::always_inline]] inline void PrefetchNext(const TileArgs& tile) {
+  constexpr int kBFloat16Bytes = 2, kFloatBytes = 4;
+  if (tile.next == nullptr) return;
+  if (tile.rounded != nullptr) {
+    PrefetchRows<rows, kBFloat16Bytes * columns>(tile.next, kBFloat16Bytes * tile.rounded_row);
+  } else {
+    PrefetchRows<rows, kFloatBytes * columns>(tile.next, kFloatBytes * tile.z_row);
+  }
+}
+
 template <typename Vector, int rows, int vectors, bool interleaved>
 void RunTile(const TileArgs& tile) {
   constexpr int kLanes = Vector::kLanes;
@@ -49,9 +74,12 @@ void RunTile(const TileArgs& tile) {
     TPURUN_UNROLL for (int v = 0; v < vectors; ++v) sums[r][v] =
         accumulates ? LoadLanes<Vector>(z + r * z_row + v * kLanes, lanes(v)) : Vector::Zero();
   }
+  PrefetchNext<rows, vectors * kLanes>(tile);
   int64_t repeats = tile.repeats;
   for (const TileArgs::Run *run = tile.more, *const end = run + tile.num_more;; ++run) {
     for (int64_t repeat = 0; repeat < repeats; ++repeat, x += tile.x_jump) {
+      // Twice: 1024 x 128 x 512 with AVX2 on a Zen 3 90.6, now 92.9 GFLOP/s, K of 512 as before.
+#pragma GCC unroll 2
       for (int64_t k = 0; k < depth; ++k) {
         typename Vector::Type right[vectors];
         TPURUN_UNROLL for (int v = 0; v < vectors; ++v) right[v] = Vector::Load(y + v * kLanes);

@@ -41,6 +41,9 @@ struct TileArgs {
   // (row r, column c) is rounded[r * rounded_row + c].
   uint16_t* rounded = nullptr;
   int64_t rounded_row = 0;
+  // The tile of z or of `rounded` that will be stored next, to be read ahead of time, as if it had
+  // as many rows and columns as this one; nullptr: none.
+  const void* next = nullptr;
   bool accumulates = false;     // the sums start with z
   const float* bias = nullptr;  // added to the complete sums; nullptr: none
   int last_lanes = 0;           // columns of z in the last vector, 1 to Tiles::lanes
