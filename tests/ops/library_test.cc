@@ -146,9 +146,11 @@ TEST(LibraryKernels, ProductsOfPairsReadAndStoreBFloat16) {
   }
   call.attrs.Set(kStoredIn, DType::kBF16);
   call.results[0].dtype = DType::kBF16;
-  const KernelPlan plan = PlanKernel(call, Machine::This());
-  EXPECT_EQ(plan.native_bf16, Machine::This().avx512_bf16);
-  EXPECT_EQ(RunPlanned(call, plan, operands), StoredIn(DType::kBF16, want));
+  for (const char* machine :
+       {"x86_64", "x86_64+avx2", "x86_64+avx512", "x86_64+avx512_bf16", "x86_64+amx_bf16"})
+    EXPECT_TRUE(PlanKernel(call, *Machine::Parse(machine)).native_bf16) << machine;
+  EXPECT_EQ(RunPlanned(call, PlanKernel(call, Machine::This()), operands),
+            StoredIn(DType::kBF16, want));
 }
 
 // All results of a call by one kernel. Scratch memory begins as NaN.
