@@ -17,6 +17,10 @@ struct Avx512Vector {
   using Type = __m512;
   static Type Zero() { return _mm512_setzero_ps(); }
   static Type Load(const float* from) { return _mm512_loadu_ps(from); }
+  static Type Load(const uint16_t* from) {
+    const __m256i numbers = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(numbers), 16));
+  }
   static Type Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static Type FusedMultiplyAdd(Type x, Type y, Type z) { return _mm512_fmadd_ps(x, y, z); }
   static Type MultiplyAddBroadcast(const float* x, Type y, Type z) {

@@ -397,27 +397,35 @@ void Product::PackY(const Args& args, int part, int64_t begin, int64_t end,
                     const Block& block) const {
   const Operand& y = def_.y;
   const int64_t columns = end - begin, panel = block.depth * panel_columns_;
-  const bool converts = Converts(y, part);
+  // bf16 numbers become f32 on the way to their panel (128 x 1024 x 128 from x' with AVX2 on a Zen
+  // 3: 85.1, now 87.5 GFLOP/s; 256 x 1024 x 1024: 87.9, now 89.2).
+  const bool is_spread_as_stored = y.storage == Storage::kBF16 ? part <= 0 : !Converts(y, part);
+  const Storage storage = is_spread_as_stored ? y.storage : Storage::kF32;
+  const int64_t stride = is_spread_as_stored ? y.stride : columns;
   const int64_t whole = columns / panel_columns_, rest = columns % panel_columns_;
-  const auto spread = tiles_.spread_vectors[panel_columns_ / tiles_.lanes];
+  const int64_t vectors = panel_columns_ / tiles_.lanes;
   for (int64_t k = 0; k < block.depth; k += kPackedDepth) {
     const int64_t depth = std::min(kPackedDepth, block.depth - k);
     PrefetchRows(y, args.y, block.begin + k + depth, kPackedDepth, begin, columns);
-    const float* from = block.line;
-    int64_t stride = columns;
-    if (converts) {
-      PackElements(y, args.y, part, block.begin + k, depth, begin, columns, block.line, columns);
+    const void* from = block.line;
+    if (is_spread_as_stored) {
+      from = At(args.y, storage, (block.begin + k) * stride + begin);
     } else {
-      from = static_cast<const float*>(args.y) + (block.begin + k) * y.stride + begin;
-      stride = y.stride;
+      PackElements(y, args.y, part, block.begin + k, depth, begin, columns, block.line, columns);
     }
     float* const to = block.y_copy + k * panel_columns_;
-    spread(from, stride, depth, whole, panel, to);
+    if (storage == Storage::kBF16) {
+      tiles_.spread_vectors_bf16[vectors](static_cast<const uint16_t*>(from), stride, depth, whole,
+                                          panel, to);
+    } else {
+      tiles_.spread_vectors[vectors](static_cast<const float*>(from), stride, depth, whole, panel,
+                                     to);
+    }
     // Columns behind the last one are multiplied too, but their sums are not stored.
     for (int64_t i = 0; rest > 0 && i < depth; ++i) {
       float* const last = to + whole * panel + i * panel_columns_;
       std::fill(last + rest, last + panel_columns_, 0.0f);
-      std::copy_n(from + i * stride + whole * panel_columns_, rest, last);
+      Convert(At(from, storage, i * stride + whole * panel_columns_), storage, kWhole, rest, last);
     }
   }
 }

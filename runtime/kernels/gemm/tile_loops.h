@@ -6,6 +6,7 @@
 //     static constexpr int kLanes;
 //     using Type;                            // kLanes floats
 //     static Type Zero(), Load(const float*), Broadcast(const float*);
+//     static Type Load(const uint16_t*);  // of bf16 numbers
 //     static Type FusedMultiplyAdd(Type x, Type y, Type z);  // x y + z
 //     // The same for an x that is broadcast and not used again.
 //     static Type MultiplyAddBroadcast(const float* x, Type y, Type z);
@@ -138,8 +139,8 @@ void Spread(const float* from, int64_t from_row, int64_t depth, int64_t tiles, i
   }
 }
 
-template <typename Vector, int vectors>
-void SpreadVectors(const float* from, int64_t from_row, int64_t depth, int64_t tiles,
+template <typename Vector, int vectors, typename Number>
+void SpreadVectors(const Number* from, int64_t from_row, int64_t depth, int64_t tiles,
                    int64_t tile_stride, float* to) {
   constexpr int kLanes = Vector::kLanes;
   for (int64_t t = 0; t < tiles; ++t) {
@@ -159,7 +160,8 @@ constexpr void SetTiles(Tiles& tiles) {
   tiles.of_rows[vectors][rows] = RunTile<Vector, rows, vectors, false>;
   tiles.interleaved[vectors][rows] = RunTile<Vector, rows, vectors, true>;
   tiles.spread[rows] = Spread<Vector, rows>;
-  tiles.spread_vectors[vectors] = SpreadVectors<Vector, vectors>;
+  tiles.spread_vectors[vectors] = SpreadVectors<Vector, vectors, float>;
+  tiles.spread_vectors_bf16[vectors] = SpreadVectors<Vector, vectors, uint16_t>;
   if constexpr (rows > 1) SetTiles<Vector, vectors, rows - 1>(tiles);
 }
 

@@ -79,9 +79,13 @@ struct Tiles {
   // from + k * from_row + t * rows, and go to to + t * tile_stride + k * rows.
   void (*spread[kMostRows + 1])(const float* from, int64_t from_row, int64_t depth, int64_t tiles,
                                 int64_t tile_stride, float* to) = {};
-  // [vectors]: the same for tiles of so many vectors, of elements that are one number
+  // [vectors]: the same for tiles of so many vectors, of elements that are one number, of f32 or
+  // bf16 numbers
   void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t from_row, int64_t depth,
                                            int64_t tiles, int64_t tile_stride, float* to) = {};
+  void (*spread_vectors_bf16[kMostVectors + 1])(const uint16_t* from, int64_t from_row,
+                                                int64_t depth, int64_t tiles, int64_t tile_stride,
+                                                float* to) = {};
   // For bf16 numbers, to pack elements. The numbers of f32 are rounded to the nearest. n numbers,
   // one after the other, become (n + 1) / 2 elements, the last of an odd n with a 0 behind it.
   void (*pair_neighbours_f32)(const float* from, int64_t n, float* to) = nullptr;

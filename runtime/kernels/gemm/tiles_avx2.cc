@@ -13,6 +13,10 @@ struct Avx2Vector {
   using Type = __m256;
   static Type Zero() { return _mm256_setzero_ps(); }
   static Type Load(const float* from) { return _mm256_loadu_ps(from); }
+  static Type Load(const uint16_t* from) {
+    const __m128i numbers = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(numbers), 16));
+  }
   static Type Broadcast(const float* from) { return _mm256_broadcast_ss(from); }
   static Type FusedMultiplyAdd(Type x, Type y, Type z) { return _mm256_fmadd_ps(x, y, z); }
   static Type MultiplyAddBroadcast(const float* x, Type y, Type z) {

@@ -13,6 +13,10 @@ struct PlainVector {
   };
   static Type Zero() { return {}; }
   static Type Load(const float* from) { return {{from[0], from[1], from[2], from[3]}}; }
+  static Type Load(const uint16_t* from) {
+    return {{FromBFloat16Bits(from[0]), FromBFloat16Bits(from[1]), FromBFloat16Bits(from[2]),
+             FromBFloat16Bits(from[3])}};
+  }
   static Type Broadcast(const float* from) { return {{*from, *from, *from, *from}}; }
   static Type FusedMultiplyAdd(const Type& x, const Type& y, Type z) {
     for (int i = 0; i < kLanes; ++i)
