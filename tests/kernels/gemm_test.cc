@@ -314,9 +314,11 @@ TEST(Gemm, MultipliesFewerRowsThanItHasMemoryFor) {
 TEST(Gemm, PacksTheColumnsInBlocks) {
   for (const bool tx : {false, true}) {
     for (const bool ty : {false, true}) {
-      Case c{200, 20, 800, {.transposed = tx}, {.transposed = ty}};
-      ExpectChains(c);
-      if (HasFatalFailure()) return;
+      for (const Storage storage : {Storage::kF32, Storage::kBF16}) {
+        Case c{200, 20, 1610, {.transposed = tx}, {.storage = storage, .transposed = ty}};
+        ExpectChains(c);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }

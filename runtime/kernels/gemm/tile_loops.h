@@ -34,9 +34,10 @@ typename Vector::Type LoadLanes(const float* from, int lanes) {
   return lanes == Vector::kLanes ? Vector::Load(from) : Vector::LoadPart(from, lanes);
 }
 
-// Has the processor read `bytes` of each row ahead of time. In a line, without branches, between a
-// tile's first instructions, which it does not delay (as loops between the tiles, with AVX2 on a
-// Zen 3: 1024 x 128 x 512 92.9, now 94.1 GFLOP/s, 128 x 64 x 128 85.7, now 86.7).
+// Has the processor read `bytes` of each row ahead of time. This is straight code among a tile's
+// first instructions, and does not delay them. Loops between the tiles did (AVX2 on a Zen 3:
+// 1024 x 128 x 512 92.9, now 94.1 GFLOP/s, 128 x 64 x 128 85.7, now 86.7). Always inlined, like
+// PrefetchNext: no two files share a copy.
 template <int rows, int bytes>
 [[gnu::always_inline]] inline void PrefetchRows(const void* data, int64_t stride) {
   constexpr int kCacheLine = 64;

@@ -41,8 +41,8 @@ struct TileArgs {
   // (row r, column c) is rounded[r * rounded_row + c].
   uint16_t* rounded = nullptr;
   int64_t rounded_row = 0;
-  // The tile of z or of `rounded` that will be stored next, to be read ahead of time, as if it had
-  // as many rows and columns as this one; nullptr: none.
+  // The tile below in z or in `rounded`, usually the next one that is stored. It is read ahead of
+  // time, as if it had the rows and columns of this one; nullptr: none.
   const void* next = nullptr;
   bool accumulates = false;     // the sums start with z
   const float* bias = nullptr;  // added to the complete sums; nullptr: none
@@ -79,10 +79,10 @@ struct Tiles {
   // from + k * from_row + t * rows, and go to to + t * tile_stride + k * rows.
   void (*spread[kMostRows + 1])(const float* from, int64_t from_row, int64_t depth, int64_t tiles,
                                 int64_t tile_stride, float* to) = {};
-  // [vectors]: the same for tiles of so many vectors, of elements that are one number, of f32 or
-  // bf16 numbers
+  // [vectors]: the same for tiles of so many vectors, where an element is one number
   void (*spread_vectors[kMostVectors + 1])(const float* from, int64_t from_row, int64_t depth,
                                            int64_t tiles, int64_t tile_stride, float* to) = {};
+  // the same from bf16 numbers, which become f32
   void (*spread_vectors_bf16[kMostVectors + 1])(const uint16_t* from, int64_t from_row,
                                                 int64_t depth, int64_t tiles, int64_t tile_stride,
                                                 float* to) = {};

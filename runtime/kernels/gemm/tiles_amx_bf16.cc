@@ -111,7 +111,6 @@ template <int row_tiles, int vectors>
 void RunRows(const TileArgs& tile, int rows) {
   constexpr int64_t kSumsRow = vectors * kUnit;
   alignas(64) float sums[row_tiles * kUnit * kSumsRow];
-  PrefetchNext<row_tiles * kUnit, vectors * kUnit>(tile);
   const bool fits = rows == row_tiles * kUnit && tile.last_lanes == kUnit;
   if (!tile.accumulates) {
     ZeroSums<row_tiles, vectors>();
