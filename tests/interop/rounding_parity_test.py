@@ -113,22 +113,29 @@ def difference(got, want):
 
 class RoundingParityTest(ZooCase):
 
-    def first_step(self, case, arithmetic, initial):
+    def first_step(self, case, arithmetic, initial, *flags):
         """The loss and the gradients of tpurun."""
         stored = 'BFLOAT16' if isinstance(arithmetic, StoredTpu) else 'FLOAT32'
         settings = [f'model.compute_dtype={stored}', OPTIMIZER, *case.settings]
         self.model_dir = f'{initial}_model'
+        self.dump_dir = f'{initial}_dump'
         losses = self.train(self.example(case.folder), initial, 1, case.batch, '--use_tpu=true',
+                            f'--dump_dir={self.dump_dir}', *flags,
                             *(part for setting in settings for part in ('--set', setting)))
         slots = self.values_at(1)
         return losses[0], {name[:-len('/Momentum')]: value for name, value in slots.items()
                            if name.endswith('/Momentum')}
 
-    def errors_of(self, model, case, arithmetic, inputs, name):
+    def filters_minimally(self):
+        """Whether the last step had a convolution by minimal filtering."""
+        with open(os.path.join(self.dump_dir, '90.core.program'), encoding='utf-8') as program:
+            return 'kernel="winograd_' in program.read()
+
+    def errors_of(self, model, case, arithmetic, inputs, name, *flags):
         """The largest error of each gradient, and of the loss."""
         want_loss, want = model.first_step(*inputs, replicas=REPLICAS)
         initial = model.save(os.path.join(self.directory, name))
-        loss, got = self.first_step(case, arithmetic, initial)
+        loss, got = self.first_step(case, arithmetic, initial, *flags)
         self.assertEqual(sorted(got), sorted(want))
         return {'loss': abs(loss / want_loss - 1),
                 **{name: relative_error(got[name], want[name]) for name in without_noise(want)}}
@@ -138,10 +145,20 @@ class RoundingParityTest(ZooCase):
         model = case.model(arithmetic)
         model.draw_few_bits()
         errors = self.errors_of(model, case, arithmetic, inputs, 'tensorflow')
+        if self.filters_minimally():
+            # Those sums are of other products than the definition's, and are not exact.
+            print('by minimal filtering: ', end='')
+            self.print_worst(errors)
+            self.assertLess(max(errors.values()), ANOTHER_SIDE)
+            errors = self.errors_of(model, case, arithmetic, inputs, 'plain_loops',
+                                    '--kernels=reference')
+        self.print_worst(errors)
+        self.assertLess(max(errors.values()), SAME_ROUNDING)
+
+    def print_worst(self, errors):
         worst = max(errors, key=errors.get)
         print(f'of the loss and {len(errors) - 1} gradients the largest error is '
               f'{errors[worst]:.1e}, of {worst}')
-        self.assertLess(errors[worst], SAME_ROUNDING)
 
     def compare_draws(self, case, arithmetic):
         """About half of the draws have a value on an edge, another half in another order of sums.
