@@ -146,7 +146,8 @@ class RoundingParityTest(ZooCase):
         model.draw_few_bits()
         errors = self.errors_of(model, case, arithmetic, inputs, 'tensorflow')
         if self.filters_minimally():
-            # Those sums are of other products than the definition's, and are not exact.
+            # Those sums are of other products than the definition's, and are not exact: how near they
+            # are is for the test of the whole model.
             print('by minimal filtering: ', end='')
             self.print_worst(errors)
             self.assertLess(max(errors.values()), ANOTHER_SIDE)
@@ -207,6 +208,9 @@ class RoundingParityTest(ZooCase):
     def test_operands_of_products_in_residuals(self):
         self.compare_draws(SMALL_RESNET, Tpu())
 
+    def test_operands_of_products_of_a_whole_mnist(self):
+        self.compare_whole(MNIST, Tpu)
+
     def test_operands_of_products_of_a_whole_model_with_batch_norm(self):
         self.compare_whole(MNIST_BN, Tpu)
 
@@ -230,6 +234,9 @@ class RoundingParityTest(ZooCase):
 
     def test_stored_values_in_residuals(self):
         self.compare_draws(SMALL_RESNET, StoredTpu())
+
+    def test_stored_values_of_a_whole_mnist(self):
+        self.compare_whole(MNIST, StoredTpu)
 
     def test_stored_values_of_a_whole_model_with_batch_norm(self):
         self.compare_whole(MNIST_BN, StoredTpu)
