@@ -7,58 +7,20 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ir/sum_elements.h"
 #include "runtime/ir/sum_rows.h"
 
 namespace tpurun {
 namespace {
 
-constexpr int64_t kChunk = 4096;
-constexpr int kLanes = 16;
-
-using Four [[gnu::vector_size(16)]] = float;
-
-// Four lanes from x on.
-Four Load(const float* x) {
-  Four four;
-  std::memcpy(&four, x, sizeof(four));
-  return four;
-}
-
-// Lane l sums the elements l, l + 16, l + 32 ...
-template <typename F>
-float ChunkSum(const float* x, int64_t n, const F& of) {
-  Four a = {}, b = {}, c = {}, d = {};
-  const auto add = [&](const float* from) {
-    a += of(Load(from));
-    b += of(Load(from + 4));
-    c += of(Load(from + 8));
-    d += of(Load(from + 12));
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) add(x + i);
-  if (i < n) {
-    // A sum and -0 is that sum, whatever its sign.
-    float rest[kLanes];
-    std::fill(std::copy(x + i, x + n, rest), rest + kLanes, -0.0f);
-    add(rest);
-  }
-  // Lane l with lane l + 8, then l + 4, l + 2, l + 1.
-  const Four sums = (a + c) + (b + d);
-  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-}
-
-template <typename F>
-float TreeOfChunks(const float* x, int64_t n, int64_t chunks, const F& of) {
-  if (chunks <= 1) return ChunkSum(x, n, of);
-  const int64_t left = (chunks + 1) / 2;
-  const int64_t left_elements = left * kChunk;
-  return TreeOfChunks(x, left_elements, left, of) +
-         TreeOfChunks(x + left_elements, n - left_elements, chunks - left, of);
-}
-
-template <typename F>
-float SumOver(const float* x, int64_t n, const F& of) {
-  return TreeOfChunks(x, n, (n + kChunk - 1) / kChunk, of);
+template <SumOf kOf>
+float SumOver(const float* x, int64_t n) {
+  return TreeOfChunks(0, n, [&](int64_t begin, int64_t count) {
+    float sum = 0;
+    RunCloned([ from = x + begin, count, to = &sum ]()
+                  __attribute__((always_inline)) { *to = SumOfChunk<kOf>(from, from, count); });
+    return sum;
+  });
 }
 
 // T is float, or uint16_t for x stored in bf16.
@@ -99,13 +61,9 @@ absl::StatusOr<std::vector<Shape>> ElementwiseShape(const std::string& op,
   return std::vector<Shape>{result};
 }
 
-float SumOfElements(const float* x, int64_t n) {
-  return SumOver(x, n, [](auto elements) { return elements; });
-}
+float SumOfElements(const float* x, int64_t n) { return SumOver<SumOf::kElements>(x, n); }
 
-float SumOfSquares(const float* x, int64_t n) {
-  return SumOver(x, n, [](auto elements) { return elements * elements; });
-}
+float SumOfSquares(const float* x, int64_t n) { return SumOver<SumOf::kProducts>(x, n); }
 
 Replacement WithoutIdentity(const Graph& graph, const Node& node, double of_floats, double of_whole,
                             bool either) {
