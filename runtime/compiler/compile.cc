@@ -13,6 +13,7 @@
 #include "runtime/compiler/fold.h"
 #include "runtime/compiler/fuse_allreduce_matmul.h"
 #include "runtime/compiler/fuse_elementwise.h"
+#include "runtime/compiler/fuse_rows.h"
 #include "runtime/compiler/hoist_column_sums.h"
 #include "runtime/compiler/input_output_alias.h"
 #include "runtime/compiler/layout_assignment.h"
@@ -133,8 +134,9 @@ CoreProgram Emit(const Graph& graph, const Schedule& schedule, const MemoryPlan&
 }  // namespace
 
 std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
-  TPURUN_DCHECK(ops.fused != nullptr && ops.pack != nullptr && ops.reshape != nullptr &&
-                ops.matmul != nullptr && ops.gather != nullptr && ops.scatter_add != nullptr);
+  TPURUN_DCHECK(ops.fused != nullptr && ops.fused_rows != nullptr && ops.pack != nullptr &&
+                ops.reshape != nullptr && ops.matmul != nullptr && ops.gather != nullptr &&
+                ops.scatter_add != nullptr);
   const auto on_machine = [machine](auto pass) {
     return [=](const Graph& graph) { return pass(graph, machine); };
   };
@@ -155,6 +157,7 @@ std::vector<Pass> Passes(const PassOps& ops, const Machine& machine) {
       {"layout_assignment",
        [=](const Graph& graph) { return AssignLayouts(graph, *ops.pack, machine); }},
       {"fuse_elementwise", [=](const Graph& graph) { return FuseElementwise(graph, *ops.fused); }},
+      {"fuse_rows", [=](const Graph& graph) { return FuseRows(graph, ops); }},
       {"input_output_alias", AliasInputsAndOutputs},
   };
 }

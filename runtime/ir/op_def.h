@@ -242,6 +242,10 @@ struct OpRules {
   // operands. True if as many results as `groups`, each of an equal share of that dimension, and
   // their sum are computed sooner than the one result. Null: they are not.
   bool (*splits_k)(const OpCall& call, int64_t groups) = nullptr;
+  // fuse_rows: of an op whose results and operands are (..., C), (...) or scalars: each row along the
+  // last dimension is computed from the same row of the operands, with the same bits in any call.
+  // Element-wise ops are such ops without this.
+  bool by_last_axis = false;
   // The schedule: of variables only, it is loop-carried, recomputed after their update.
   bool loop_carried = false;
 };

@@ -11,6 +11,8 @@ struct PassOps {
   // {program, results}: operands x0, x1, ... of a TileProgram, scalars or of one shape -> the
   // values of the steps listed in `results`.
   const OpDef* fused = nullptr;
+  // {program, dims}: operands x0, x1, ... of a RowProgram -> the values that it returns.
+  const OpDef* fused_rows = nullptr;
   // PackAttrs: x (plain layout) -> x in the layout that a kernel prefers.
   const OpDef* pack = nullptr;
   // {dims}: x -> its elements in the same order with these dimensions.

@@ -9,7 +9,6 @@
 namespace tpurun {
 namespace {
 
-constexpr int64_t kRowBlock = 64;  // rows that are summed one after the other
 // Columns at a time: kWidestTile, 512 bytes of a row, or a half of it, a quarter and so on. They do
 // not change bits. The widest comes first, and the rows of whole tiles are read ahead of time
 // (f32[8192, 512] with AVX2: 32 columns 7 GB/s, 128 columns 14, and read ahead 18. Worker time of
@@ -211,6 +210,17 @@ struct AddMoments {
   }
 };
 
+// Blocks in a row, at least one: adds all to the first one.
+void AddBlocks(float* of_blocks, int64_t blocks, int64_t columns) {
+  if (blocks == 1) return;
+  const int64_t above = (blocks + 1) / 2;
+  float* const below = of_blocks + above * columns;
+  AddBlocks(of_blocks, above, columns);
+  AddBlocks(below, blocks - above, columns);
+#pragma GCC ivdep
+  for (int64_t c = 0; c < columns; ++c) of_blocks[c] += below[c];
+}
+
 }  // namespace
 
 void DivideSums(const OpCall& call, OpFlags& flags) {
@@ -277,7 +287,39 @@ void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_
   SumTiles<T, 2>({rows, columns, begin, end}, {sums, squares}, sum_blocks, AddMoments{});
 }
 
+template <typename T>
+void AddRowsOfBlock(const T* x, int64_t rows, int64_t columns, float* sums) {
+  constexpr int64_t kTile = 64;  // columns whose sums stay in registers
+  RunCloned([ x, rows, columns, sums ]() __attribute__((always_inline)) {
+    int64_t c = 0;
+    for (; c + kTile <= columns; c += kTile) {
+      float sum[kTile];
+      std::copy_n(sums + c, kTile, sum);
+      for (int64_t r = 0; r < rows; ++r) {
+        const T* const row = x + r * columns + c;
+#pragma GCC ivdep
+        for (int64_t i = 0; i < kTile; ++i) sum[i] += NumberOf(row[i]);
+      }
+      std::copy_n(sum, kTile, sums + c);
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = c; i < columns; ++i) sums[i] += NumberOf(x[r * columns + i]);
+    }
+  });
+}
+
+void SumBlocksOfRows(float* of_blocks, int64_t blocks, int64_t columns, float* sums) {
+  if (blocks == 0) {
+    std::fill_n(sums, columns, 0.0f);
+    return;
+  }
+  AddBlocks(of_blocks, blocks, columns);
+  std::copy_n(of_blocks, columns, sums);
+}
+
 using BF16Bits = uint16_t;
+template void AddRowsOfBlock(const float*, int64_t, int64_t, float*);
+template void AddRowsOfBlock(const BF16Bits*, int64_t, int64_t, float*);
 template void SumRows(const float*, int64_t, int64_t, int64_t, int64_t, float*);
 template void SumRows(const BF16Bits*, int64_t, int64_t, int64_t, int64_t, float*);
 template void SumCentered(const float*, const float*, const float*, int64_t, int64_t, int64_t,

@@ -21,6 +21,9 @@ inline int64_t RowsOf(const Shape& shape) {
 // (C): WorkUnit::kColumns if the operand is large, so that its columns are divided.
 void DivideSums(const OpCall& call, OpFlags& flags);
 
+// The rows that are summed one after the other.
+inline constexpr int64_t kRowBlock = 64;
+
 // sums[c - begin] = sum over r of x[r][c].
 template <typename T>
 void SumRows(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums);
@@ -37,6 +40,13 @@ void SumCentered(const T* y, const U* x, const float* center, int64_t rows, int6
 template <typename T>
 void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums,
                 float* squares);
+
+// The same sums of rows that come little by little. sums[c] += sum over r of x[r][c], of one block:
+// it begins with sums of 0.
+template <typename T>
+void AddRowsOfBlock(const T* x, int64_t rows, int64_t columns, float* sums);
+// sums[c] = sum over b of of_blocks[b][c], for `blocks` blocks, whose sums are overwritten.
+void SumBlocksOfRows(float* of_blocks, int64_t blocks, int64_t columns, float* sums);
 
 }  // namespace tpurun
 

@@ -141,21 +141,6 @@ absl::StatusOr<std::vector<Shape>> FusedShapes(std::span<const Shape> operands,
   return results;
 }
 
-elementwise::RunChain RunChainOf(KernelLevel level) {
-  switch (level) {
-    case KernelLevel::kAmxBFloat16:  // has no chains
-    case KernelLevel::kAvx512BFloat16:
-      return elementwise::RunChainAvx512BFloat16;
-    case KernelLevel::kAvx512:
-      return elementwise::RunChainAvx512;
-    case KernelLevel::kAvx2:
-      return elementwise::RunChainAvx2;
-    case KernelLevel::kPlain:
-      break;
-  }
-  return elementwise::RunChainPlain;
-}
-
 // Nothing is offered for scalars and rows in bf16.
 std::optional<KernelOffer> OfferChains(const OpCall& call, KernelLevel) {
   const auto is_small_bf16 = [&](const Shape& shape) {

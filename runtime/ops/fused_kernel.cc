@@ -300,6 +300,21 @@ class TileSteps final : public Kernel {
 
 }  // namespace
 
+elementwise::RunChain RunChainOf(KernelLevel level) {
+  switch (level) {
+    case KernelLevel::kAmxBFloat16:  // has no chains
+    case KernelLevel::kAvx512BFloat16:
+      return elementwise::RunChainAvx512BFloat16;
+    case KernelLevel::kAvx512:
+      return elementwise::RunChainAvx512;
+    case KernelLevel::kAvx2:
+      return elementwise::RunChainAvx2;
+    case KernelLevel::kPlain:
+      break;
+  }
+  return elementwise::RunChainPlain;
+}
+
 std::unique_ptr<Kernel> FusedKernel(const OpCall& call, elementwise::RunChain run_chain) {
   return std::make_unique<TileSteps>(call, run_chain);
 }

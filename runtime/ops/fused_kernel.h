@@ -6,6 +6,7 @@
 
 #include "runtime/ir/op_def.h"
 #include "runtime/kernels/elementwise/chain.h"
+#include "runtime/ops/kernel_levels.h"
 
 namespace tpurun {
 
@@ -15,6 +16,9 @@ namespace tpurun {
 // (OpDef::tile). Operands and results may be f32, bf16 or pred, scalars f32 or pred, rows
 // f32.
 std::unique_ptr<Kernel> FusedKernel(const OpCall& call, elementwise::RunChain run_chain);
+
+// That of an instruction set.
+elementwise::RunChain RunChainOf(KernelLevel level);
 
 }  // namespace tpurun
 

@@ -1,12 +1,12 @@
 // Normalizes rows to mean 0 and variance 1. Layer normalization then scales and shifts them.
-#include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/structural.h"
+#include "runtime/ir/sum_elements.h"
 #include "runtime/ir/tpu_stages.h"
-#include "runtime/ops/gate_functions.h"
 #include "runtime/ops/op_list.h"
 #include "runtime/ops/ops.h"
 #include "runtime/ops/rows.h"
@@ -14,20 +14,45 @@
 namespace tpurun {
 namespace {
 
-TPURUN_CLONES void Subtract(const float* x, float mean, int64_t n, float* y) {
+// The rows of an array of n columns.
+struct Rows {
+  int64_t count, n;
+};
+
+// y and s of the rows of x; s may be nullptr. y may be x.
+[[gnu::always_inline]] inline void Normalize(const Rows& rows, const float* x, float epsilon,
+                                             float* y, float* s) {
+  const int64_t n = rows.n;
+  const float size = static_cast<float>(n);
+  for (int64_t r = 0; r < rows.count; ++r, x += n, y += n) {
+    const float mean = SumOfRow<SumOf::kElements>(x, x, n) / size;
 #pragma GCC ivdep
-  for (int64_t c = 0; c < n; ++c) y[c] = x[c] - mean;
+    for (int64_t c = 0; c < n; ++c) y[c] = x[c] - mean;
+    const float variance = SumOfRow<SumOf::kProducts>(y, y, n) / size;
+    const float scale = 1 / __builtin_sqrtf(variance + epsilon);
+    for (int64_t c = 0; c < n; ++c) y[c] *= scale;
+    if (s != nullptr) s[r] = scale;
+  }
 }
 
-TPURUN_CLONES void Scale(float scale, int64_t n, float* y) {
-  for (int64_t c = 0; c < n; ++c) y[c] *= scale;
+// dx[c] = s (dy[c] - mean - y[c] along) of each row. dx may be dy or y.
+[[gnu::always_inline]] inline void NormalizeGrad(const Rows& rows, const float* dy, const float* y,
+                                                 const float* s, float* dx) {
+  const int64_t n = rows.n;
+  const float size = static_cast<float>(n);
+  for (int64_t r = 0; r < rows.count; ++r, dy += n, y += n, dx += n) {
+    const float along = SumOfRow<SumOf::kProducts>(dy, y, n) / size;
+    const float mean = SumOfRow<SumOf::kElements>(dy, dy, n) / size;
+    const float scale = s[r];
+#pragma GCC ivdep
+    for (int64_t c = 0; c < n; ++c) dx[c] = scale * (dy[c] - mean - y[c] * along);
+  }
 }
 
-// dx[c] = scale (dy[c] - mean - y[c] along). dx may be in the memory of neither dy nor y.
-TPURUN_CLONES void WithoutMeans(const float* dy, const float* y, float scale, float mean,
-                                float along, int64_t n, float* dx) {
-#pragma GCC ivdep
-  for (int64_t c = 0; c < n; ++c) dx[c] = scale * (dy[c] - mean - y[c] * along);
+// The rows of the share and the first one: work units are entries of the leading dimension.
+std::pair<Rows, int64_t> RowsOfShare(const Shape& shape, const KernelArgs& args) {
+  const int64_t n = shape.dims.back(), per_unit = shape.row_elements() / n;
+  return {{(args.end - args.begin) * per_unit, n}, args.begin * per_unit};
 }
 
 bool IsOfRows(const Shape& x) {
@@ -63,21 +88,18 @@ const OpDef& NormalizeRowsGradOp() {
               const float* y = static_cast<const float*>(args.operands[1]);
               const float* s = static_cast<const float*>(args.operands[2]);
               float* dx = static_cast<float*>(args.results[0]);
-              const int64_t n = shape.dims.back();
-              const float size = static_cast<float>(n);
-              ForEachRow(shape, args, [&](int64_t i) {
-                MultiplyArrays(dy + i, y + i, n, dx + i);
-                const float along = SumOfElements(dx + i, n) / size;
-                const float mean = SumOfElements(dy + i, n) / size;
-                WithoutMeans(dy + i, y + i, s[i / n], mean, along, n, dx + i);
-              });
+              const auto [rows, first] = RowsOfShare(shape, args);
+              const int64_t at = first * rows.n;
+              RunCloned([ of = rows, dy = dy + at, y = y + at, s = s + first, dx = dx + at ]()
+                            __attribute__((always_inline)) { NormalizeGrad(of, dy, y, s, dx); });
             });
           },
       .cost =
           [](const OpCall& call, Cost& cost) {
             cost.vector_flops = 7.0 * static_cast<double>(call.results[0].num_elements());
           },
-      .tpu = ReducedRows<1>};
+      .tpu = ReducedRows<1>,
+      .rules = {.by_last_axis = true}};
   return op;
 }
 
@@ -124,15 +146,11 @@ const OpDef& NormalizeRowsOp() {
               const float* x = static_cast<const float*>(args.operands[0]);
               float* y = static_cast<float*>(args.results[0]);
               float* s = static_cast<float*>(args.results[1]);
-              const int64_t n = shape.dims.back();
-              const float size = static_cast<float>(n);
-              ForEachRow(shape, args, [&](int64_t i) {
-                Subtract(x + i, SumOfElements(x + i, n) / size, n, y + i);
-                const float variance = SumOfSquares(y + i, n) / size;
-                const float scale = 1 / std::sqrt(variance + epsilon);
-                Scale(scale, n, y + i);
-                if (s != nullptr) s[i / n] = scale;
-              });
+              const auto [rows, first] = RowsOfShare(shape, args);
+              const int64_t at = first * rows.n;
+              RunCloned(
+                  [ of = rows, epsilon, x = x + at, y = y + at, s = s == nullptr ? s : s + first ]()
+                      __attribute__((always_inline)) { Normalize(of, x, epsilon, y, s); });
             });
           },
       .cost =
@@ -148,7 +166,8 @@ const OpDef& NormalizeRowsOp() {
         const Value centered = Sub(b, inputs[0], mean_of(inputs[0]));
         const Value epsilon = Scalar(b, node.attrs.Get<double>("epsilon"));
         return {Mul(b, centered, Rsqrt(b, Add(b, mean_of(Square(b, centered)), epsilon))), Value{}};
-      }};
+      },
+      .rules = {.by_last_axis = true}};
   return op;
 }
 

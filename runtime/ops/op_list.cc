@@ -14,12 +14,12 @@ const std::vector<const OpDef*>& AllOps() {
   static const std::vector<const OpDef*>& ops = *new std::vector<const OpDef*>([] {
     std::vector<const OpDef*> all;
     for (const auto& family :
-         {StructuralOps(), CollectiveOps(),  ArrayOps(),         AttentionOps(), AvgPoolOps(),
-          BatchNormOps(),  ConvolutionOps(), ElementwiseOps(),   FusedOps(),     GatherOps(),
-          GeluOps(),       GruOps(),         HistogramOps(),     IotaOps(),      LstmOps(),
-          MatMulOps(),     MaxPoolOps(),     NormalizeRowsOps(), OneHotOps(),    PackingOps(),
-          RandomOps(),     ReduceOps(),      ReluOps(),          ReverseOps(),   SimpleRnnOps(),
-          SliceOps(),      SoftmaxOps(),     TransposeOps()}) {
+         {StructuralOps(), CollectiveOps(),  ArrayOps(),       AttentionOps(),     AvgPoolOps(),
+          BatchNormOps(),  ConvolutionOps(), ElementwiseOps(), FusedOps(),         FusedRowsOps(),
+          GatherOps(),     GeluOps(),        GruOps(),         HistogramOps(),     IotaOps(),
+          LstmOps(),       MatMulOps(),      MaxPoolOps(),     NormalizeRowsOps(), OneHotOps(),
+          PackingOps(),    RandomOps(),      ReduceOps(),      ReluOps(),          ReverseOps(),
+          SimpleRnnOps(),  SliceOps(),       SoftmaxOps(),     TransposeOps()}) {
       all.insert(all.end(), family.begin(), family.end());
     }
     std::sort(all.begin(), all.end(),
@@ -39,6 +39,7 @@ const OpDef* FindOpByName(const std::string& name) {
 
 PassOps OpsOfPasses() {
   return {.fused = FindOpByName("fused"),
+          .fused_rows = FindOpByName("fused_rows"),
           .pack = FindOpByName("pack"),
           .reshape = FindOpByName("reshape"),
           .matmul = FindOpByName("matmul"),

@@ -20,6 +20,7 @@ std::vector<const OpDef*> BatchNormOps();
 std::vector<const OpDef*> ConvolutionOps();
 std::vector<const OpDef*> ElementwiseOps();  // except add (structural.h)
 std::vector<const OpDef*> FusedOps();
+std::vector<const OpDef*> FusedRowsOps();
 std::vector<const OpDef*> GatherOps();
 std::vector<const OpDef*> GeluOps();
 std::vector<const OpDef*> GruOps();

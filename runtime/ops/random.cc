@@ -89,7 +89,8 @@ const OpDef& DropoutOp() {
             work.stages[0].vector_flops +=
                 kTpuRandomFlops * static_cast<double>(call.results[0].num_elements());
             return work;
-          }};
+          },
+      .rules = {.by_last_axis = true}};
   return op;
 }
 

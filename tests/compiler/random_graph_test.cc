@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/cpu.h"
 #include "runtime/compiler/compile.h"
+#include "runtime/compiler/fuse_rows.h"
 #include "runtime/compiler/node_periods.h"
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/evaluate.h"
@@ -62,6 +63,23 @@ TEST_P(RandomGraphTest, EveryPassKeepsWhatTheGraphComputes) {
       EXPECT_EQ(got->variables.at(name)[0], literals[0]) << pass.name << " " << name;
     }
   }
+}
+
+// The pass leaves small arrays as they are, unless it is told otherwise.
+TEST_P(RandomGraphTest, RowsOfAnySizeAreFused) {
+  const ScopedFlushDenormals flush;
+  const Graph graph = RandomGraph(GetParam());
+  const EvaluateArgs args = RandomArgs(graph, GetParam());
+  const auto want = Evaluate(graph, ForGraph(args, graph));
+  ASSERT_TRUE(want.ok()) << want.status();
+  const auto fused = FuseRows(graph, OpsOfPasses(), 1);
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  ASSERT_TRUE(VerifyGraph(*fused, "fuse_rows").ok());
+  const auto got = Evaluate(*fused, ForGraph(args, *fused));
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_EQ(got->outputs, want->outputs);
+  for (const auto& [name, literals] : want->variables)
+    EXPECT_EQ(got->variables.at(name)[0], literals[0]) << name;
 }
 
 TEST_P(RandomGraphTest, ProgramsVerifyParseBackAndRunLikeTheInterpreter) {

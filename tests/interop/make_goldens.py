@@ -49,7 +49,7 @@ KINDS = {
 ABSENT = {'heads': {'regression_far_from_zero'},
           'metrics': {'confusion_matrix_no_class', 'r2_score_far_from_zero'},
           'ops': {'cross_process_concat', 'cross_process_sum', 'cross_replica_concat', 'cross_replica_sum',
-                  'fused', 'group_sums', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
+                  'fused', 'fused_rows', 'group_sums', 'histogram', 'max_pool_limits', 'pack', 'row_of_group'}}
 
 
 def sourced(text):

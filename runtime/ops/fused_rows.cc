@@ -1,0 +1,118 @@
+// `fused_rows`: runs the steps of a RowProgram on a few rows at a time.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/status.h"
+#include "runtime/ops/fused_kernel.h"
+#include "runtime/ops/fused_rows_kernel.h"
+#include "runtime/ops/kernel_levels.h"
+#include "runtime/ops/op_list.h"
+
+namespace tpurun {
+namespace {
+
+absl::StatusOr<RowProgram> ProgramOf(const Attrs& attrs) {
+  absl::StatusOr<RowProgram> program = ParseRowProgram(attrs.String("program"), FindOpByName);
+  return program.ok() ? std::move(program) : Annotate(program.status(), "fused_rows");
+}
+
+absl::StatusOr<std::vector<Shape>> FusedRowsShapes(std::span<const Shape> operands,
+                                                   const Attrs& attrs) {
+  ASSIGN_OR_RETURN(const RowProgram program, ProgramOf(attrs));
+  const std::vector<int64_t> dims = attrs.Ints("dims");
+  ASSIGN_OR_RETURN(const RowValues values, ValuesOf(program, operands, dims));
+  std::vector<Shape> results;
+  for (const RowProgram::Input& result : program.results) {
+    if (static_cast<size_t>(result.result) >= values.steps[result.index].size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("fused_rows: step ", result.index, " has no result ", result.result));
+    }
+    Shape& shape = results.emplace_back(values.Of(result));
+    if (shape.rank() == 2) {
+      shape.dims = dims;
+    } else if (result.result > 0) {  // an element for each row
+      shape.dims.assign(dims.begin(), dims.end() - 1);
+    }
+  }
+  return results;
+}
+
+// The reference, which allocates its scratch memory.
+std::unique_ptr<Kernel> FusedRowsReference(const OpCall& call) {
+  class Allocating final : public Kernel {
+   public:
+    explicit Allocating(std::unique_ptr<FusedRowsKernel> kernel) : kernel_(std::move(kernel)) {}
+    void SetWorkers(int workers) override { kernel_->SetWorkers(workers); }
+    absl::Status Run(const KernelArgs& args) const override {
+      KernelArgs with_scratch = args;
+      const std::unique_ptr<void, void (*)(void*)> scratch(
+          std::aligned_alloc(64, Aligned(std::max<int64_t>(64, kernel_->scratch_bytes()))),
+          std::free);
+      with_scratch.scratch = scratch.get();
+      return kernel_->Run(with_scratch);
+    }
+
+   private:
+    std::unique_ptr<FusedRowsKernel> kernel_;
+  };
+  return std::make_unique<Allocating>(MakeFusedRowsKernel(call, nullptr));
+}
+
+const OpDef& FusedRowsOp() {
+  static const OpDef& op = *new OpDef{
+      .name = "fused_rows",
+      .doc =
+          "The ops of `program` on a few rows at a time, so that what only they read of each other "
+          "stays in a cache; `dims` (..., C): the rows. A step is an element-wise op, an op along "
+          "the last axis or a sum of rows (C); results have the dims of the rows, (..., C), or one "
+          "element of each row. The same bits as the ops one by one.",
+      .max_operands = -1,
+      .attrs = {{"program", std::string(), true}, {"dims", std::vector<int64_t>{}, true}},
+      .flags = {.any_dtype = true},
+      .refine_flags =
+          [](const OpCall& call, OpFlags& flags) {
+            const absl::StatusOr<RowProgram> program = ProgramOf(call.attrs);
+            if (!program.ok()) return;
+            for (const RowProgram::Step& step : program->steps)
+              flags.random = flags.random || step.op->flags.random;
+          },
+      .infer_shape = FusedRowsShapes,
+      .reference = FusedRowsReference,
+      .kernels = KernelsOfLevels(
+          "row_tiles", KernelLevel::kAvx512BFloat16,
+          [](const OpCall& call, KernelLevel level) -> std::optional<KernelOffer> {
+            return KernelOffer{
+                .scratch_bytes = MakeFusedRowsKernel(call, RunChainOf(level))->scratch_bytes(),
+                .native_bf16 = true};
+          },
+          [](const OpCall& call, KernelLevel level) -> std::unique_ptr<Kernel> {
+            return MakeFusedRowsKernel(call, RunChainOf(level));
+          }),
+      .cost =
+          [](const OpCall& call, Cost& cost) {
+            const absl::StatusOr<RowProgram> program = ProgramOf(call.attrs);
+            if (!program.ok()) return;
+            const absl::StatusOr<RowValues> values =
+                ValuesOf(*program, call.operands, call.attrs.Ints("dims"));
+            if (!values.ok()) return;
+            for (size_t i = 0; i < program->steps.size(); ++i) {
+              const RowProgram::Step& step = program->steps[i];
+              OpCall of{.op = step.op, .attrs = step.attrs, .results = values->steps[i]};
+              for (const RowProgram::Input& input : step.inputs)
+                of.operands.push_back(values->Of(input));
+              of.needed.assign(of.results.size(), true);
+              const Cost of_step = CostOf(of);
+              cost.vector_flops += of_step.vector_flops;
+              cost.transcendentals += of_step.transcendentals;
+            }
+          }};
+  return op;
+}
+
+}  // namespace
+
+std::vector<const OpDef*> FusedRowsOps() { return {&FusedRowsOp()}; }
+
+}  // namespace tpurun
