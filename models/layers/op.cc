@@ -218,8 +218,8 @@ bool IsLayerOp(const OpDef& op) {
   const PassOps passes = OpsOfPasses();
   const OpFlags& flags = op.flags;
   return !flags.source && !flags.collective && !flags.random && flags.exchange == Exchange::kNone &&
-         op.reference != nullptr && &op != passes.fused && &op != passes.pack &&
-         &op != &GroupSumsOp();
+         op.reference != nullptr && &op != passes.fused && &op != passes.fused_rows &&
+         &op != passes.pack && &op != &GroupSumsOp();
 }
 
 std::string OpAttrsText(const OpDef& op) {

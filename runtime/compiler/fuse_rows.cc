@@ -12,12 +12,14 @@
 #include "runtime/compiler/rewrite.h"
 #include "runtime/ir/elementwise.h"
 #include "runtime/ir/row_program.h"
-#include "runtime/ir/sum_rows.h"
 
 namespace tpurun {
 namespace {
 
+// More than any layer has. The kernel goes through all steps for each tile.
 constexpr size_t kMostSteps = 32;
+// A tile has one row at least, 32 KB in f32.
+constexpr int64_t kMostColumns = 8192;
 
 bool IsArray(const Shape& shape) {
   return shape.rank() >= 2 && shape.layout.plain() && shape.dims.back() > 1 &&
@@ -41,7 +43,8 @@ bool ComputesRows(const Graph& graph, const Node& node) {
   const Shape& rows = RowsOfNode(graph, node);
   const bool plain = std::all_of(node.shapes.begin(), node.shapes.end(),
                                  [](const Shape& shape) { return shape.layout.plain(); });
-  if (!IsArray(rows) || !plain) return false;
+  if (!IsArray(rows) || !plain || rows.dims.back() > kMostColumns) return false;
+  if (sums && node.shapes[0].dtype != DType::kF32) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](Value input) {
     const Shape& shape = graph.shape(input);
     if (shape.rank() == 0 || by_last_axis) return shape.layout.plain();
@@ -121,7 +124,7 @@ class Groups {
 
   // False for dead code.
   bool IsRead(int node) const {
-    if (is_output_[node]) return true;
+    if (is_output_[node] || is_update_[node]) return true;
     const std::vector<Reader>& readers = readers_[node];
     return std::any_of(readers.begin(), readers.end(), [&](const Reader& reader) {
       return !IsView(graph_, graph_.nodes()[reader.node]) || IsRead(reader.node);
@@ -152,32 +155,31 @@ class Groups {
   }
 
   void Join(const Node& node) {
+    std::vector<Value> arrays;
     std::set<int> joined, refused;
+    for (const Value input : node.inputs) {
+      const Value shown = Shown(input);
+      if (SameRows(graph_.shape(shown), RowsOfNode(graph_, node))) {
+        arrays.push_back(shown);
+      } else if (graph_.node(shown).op == &SumOfRowsOp() && group_of_[shown.node] >= 0) {
+        refused.insert(group_of_[shown.node]);  // a sum is known only after all rows
+      }
+    }
     size_t steps = 1;
     const auto offer = [&](int group) {
-      if (group < 0 || groups_[group].closed || joined.count(group) > 0) return;
+      if (group < 0 || groups_[group].closed || joined.count(group) + refused.count(group) > 0)
+        return;
       const size_t more = groups_[group].nodes.size();
       if (!Alike(node, groups_[group]) || steps + more > kMostSteps) return;
       joined.insert(group);
       steps += more;
     };
-    for (const Value input : node.inputs) {
-      const Value shown = Shown(input);
-      // A sum is complete only behind all rows.
-      if (!IsArray(graph_.shape(shown))) {
-        if (group_of_[shown.node] >= 0) refused.insert(group_of_[shown.node]);
-        continue;
-      }
-      offer(group_of_[shown.node]);
-      for (const int reader : readers_of_array_[shown]) offer(group_of_[reader]);
+    for (const Value array : arrays) offer(group_of_[array.node]);
+    for (const Value array : arrays) {
+      for (const int reader : readers_of_array_[array]) offer(group_of_[reader]);
     }
-    for (const int group : refused) joined.erase(group);
     Merge(node.id, joined);
-    for (const Value input : node.inputs) {
-      const Value shown = Shown(input);
-      if (SameRows(graph_.shape(shown), RowsOfNode(graph_, node)))
-        readers_of_array_[shown].push_back(node.id);
-    }
+    for (const Value array : arrays) readers_of_array_[array].push_back(node.id);
   }
 
   void Merge(int node, const std::set<int>& joined) {

@@ -18,12 +18,12 @@ inline constexpr int64_t kFusedRowsElements = 16384;
 // Per-core nodes on arrays of the same R rows and C columns, (..., C) with R C elements, become one
 // `fused_rows` if one reads an array of the other or both read the same array: element-wise ops,
 // ops along the last axis (OpRules::by_last_axis) and sum_of_rows. Only what other nodes read is
-// written to memory, and every array is read once: in a training, an addition, the normalization,
-// scale and offset behind it and its bf16 copy; or the gradients of gamma, beta and x of a layer
-// normalization; or the sum and the bf16 copy of the gradient of a layer's output.
-// Nodes join while no other node reads a value of theirs. So the instruction comes where its last
-// node was, and depends on nothing that depends on it. They run in the same steps (NodePeriod) and
-// behind as many collectives, so that none waits for another's phase.
+// written to memory, and every array is read once: in a training, an addition, then the
+// normalization, scale and offset and the bf16 copy; or the gradients of gamma, beta and x of a
+// layer normalization; or the sum and the bf16 copy of the gradient of a layer's output. Nodes join
+// while no other node reads a value of theirs. So the instruction comes where its last node was,
+// and depends on nothing that depends on it. They run in the same steps (NodePeriod) and follow as
+// many collectives, so that none waits for the phase of a collective that it does not need.
 absl::StatusOr<Graph> FuseRows(const Graph& graph, const PassOps& ops,
                                int64_t least_elements = kFusedRowsElements);
 

@@ -242,9 +242,9 @@ struct OpRules {
   // operands. True if as many results as `groups`, each of an equal share of that dimension, and
   // their sum are computed sooner than the one result. Null: they are not.
   bool (*splits_k)(const OpCall& call, int64_t groups) = nullptr;
-  // fuse_rows: of an op whose results and operands are (..., C), (...) or scalars: each row along the
-  // last dimension is computed from the same row of the operands, with the same bits in any call.
-  // Element-wise ops are such ops without this.
+  // fuse_rows: the unit is kRows, all operands are row operands, and a row along the last dimension
+  // has the same bits in every call that computes it, by the reference. Results and operands are
+  // (..., C) or, with an element for each row, (...). Element-wise ops need no such rule.
   bool by_last_axis = false;
   // The schedule: of variables only, it is loop-carried, recomputed after their update.
   bool loop_carried = false;
@@ -308,7 +308,7 @@ struct OpDef {
   // Plain loops: the definition of the op's numbers. Null for sources.
   std::function<std::unique_ptr<Kernel>(const OpCall& call)> reference;
   // For an element-wise op without attributes: its loop over f32, with a pred as 1 or 0. It is the
-  // step of a TileProgram. Null: the op is never fused.
+  // step of a TileProgram. Null: it can be none.
   TileFunction tile = nullptr;
   // The same as a step of a chain, where a chain has it.
   ChainOp chain_op = ChainOp::kNone;

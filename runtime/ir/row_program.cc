@@ -1,6 +1,7 @@
 #include "runtime/ir/row_program.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"

@@ -210,7 +210,7 @@ struct AddMoments {
   }
 };
 
-// Blocks in a row, at least one: adds all to the first one.
+// Adds all blocks to the first one. There is at least one.
 void AddBlocks(float* of_blocks, int64_t blocks, int64_t columns) {
   if (blocks == 1) return;
   const int64_t above = (blocks + 1) / 2;
@@ -309,10 +309,6 @@ void AddRowsOfBlock(const T* x, int64_t rows, int64_t columns, float* sums) {
 }
 
 void SumBlocksOfRows(float* of_blocks, int64_t blocks, int64_t columns, float* sums) {
-  if (blocks == 0) {
-    std::fill_n(sums, columns, 0.0f);
-    return;
-  }
   AddBlocks(of_blocks, blocks, columns);
   std::copy_n(of_blocks, columns, sums);
 }

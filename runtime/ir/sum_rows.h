@@ -41,11 +41,11 @@ template <typename T>
 void SumMoments(const T* x, int64_t rows, int64_t columns, int64_t begin, int64_t end, float* sums,
                 float* squares);
 
-// The same sums of rows that come little by little. sums[c] += sum over r of x[r][c], of one block:
-// it begins with sums of 0.
+// The same sums of rows that come little by little, but for the bits of a NaN. sums[c] += sum over
+// r of x[r][c], for some rows of one block. Before the first of them sums are 0.
 template <typename T>
 void AddRowsOfBlock(const T* x, int64_t rows, int64_t columns, float* sums);
-// sums[c] = sum over b of of_blocks[b][c], for `blocks` blocks, whose sums are overwritten.
+// sums[c] = sum over b of of_blocks[b][c]. There is at least one block. Overwrites their sums.
 void SumBlocksOfRows(float* of_blocks, int64_t blocks, int64_t columns, float* sums);
 
 }  // namespace tpurun

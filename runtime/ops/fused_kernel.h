@@ -17,7 +17,7 @@ namespace tpurun {
 // f32.
 std::unique_ptr<Kernel> FusedKernel(const OpCall& call, elementwise::RunChain run_chain);
 
-// That of an instruction set.
+// The loops of chains for an instruction set.
 elementwise::RunChain RunChainOf(KernelLevel level);
 
 }  // namespace tpurun

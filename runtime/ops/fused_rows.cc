@@ -1,6 +1,10 @@
 // `fused_rows`: runs the steps of a RowProgram on a few rows at a time.
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +28,12 @@ absl::StatusOr<std::vector<Shape>> FusedRowsShapes(std::span<const Shape> operan
   const std::vector<int64_t> dims = attrs.Ints("dims");
   ASSIGN_OR_RETURN(const RowValues values, ValuesOf(program, operands, dims));
   std::vector<Shape> results;
+  std::set<RowProgram::Input> returned;
   for (const RowProgram::Input& result : program.results) {
+    if (!returned.insert(result).second) {
+      return absl::InvalidArgumentError(absl::StrCat("fused_rows: returns result ", result.result,
+                                                     " of step ", result.index, " twice"));
+    }
     if (static_cast<size_t>(result.result) >= values.steps[result.index].size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("fused_rows: step ", result.index, " has no result ", result.result));
@@ -67,17 +76,10 @@ const OpDef& FusedRowsOp() {
           "The ops of `program` on a few rows at a time, so that what only they read of each other "
           "stays in a cache; `dims` (..., C): the rows. A step is an element-wise op, an op along "
           "the last axis or a sum of rows (C); results have the dims of the rows, (..., C), or one "
-          "element of each row. The same bits as the ops one by one.",
+          "element of each row. The same bits as the ops one by one, but for those of a NaN.",
       .max_operands = -1,
       .attrs = {{"program", std::string(), true}, {"dims", std::vector<int64_t>{}, true}},
-      .flags = {.any_dtype = true},
-      .refine_flags =
-          [](const OpCall& call, OpFlags& flags) {
-            const absl::StatusOr<RowProgram> program = ProgramOf(call.attrs);
-            if (!program.ok()) return;
-            for (const RowProgram::Step& step : program->steps)
-              flags.random = flags.random || step.op->flags.random;
-          },
+      .flags = {.random = true, .any_dtype = true},
       .infer_shape = FusedRowsShapes,
       .reference = FusedRowsReference,
       .kernels = KernelsOfLevels(
@@ -90,24 +92,23 @@ const OpDef& FusedRowsOp() {
           [](const OpCall& call, KernelLevel level) -> std::unique_ptr<Kernel> {
             return MakeFusedRowsKernel(call, RunChainOf(level));
           }),
-      .cost =
-          [](const OpCall& call, Cost& cost) {
-            const absl::StatusOr<RowProgram> program = ProgramOf(call.attrs);
-            if (!program.ok()) return;
-            const absl::StatusOr<RowValues> values =
-                ValuesOf(*program, call.operands, call.attrs.Ints("dims"));
-            if (!values.ok()) return;
-            for (size_t i = 0; i < program->steps.size(); ++i) {
-              const RowProgram::Step& step = program->steps[i];
-              OpCall of{.op = step.op, .attrs = step.attrs, .results = values->steps[i]};
-              for (const RowProgram::Input& input : step.inputs)
-                of.operands.push_back(values->Of(input));
-              of.needed.assign(of.results.size(), true);
-              const Cost of_step = CostOf(of);
-              cost.vector_flops += of_step.vector_flops;
-              cost.transcendentals += of_step.transcendentals;
-            }
-          }};
+      .cost = [](const OpCall& call, Cost& cost) {
+        const absl::StatusOr<RowProgram> program = ProgramOf(call.attrs);
+        if (!program.ok()) return;
+        const absl::StatusOr<RowValues> values =
+            ValuesOf(*program, call.operands, call.attrs.Ints("dims"));
+        if (!values.ok()) return;
+        for (size_t i = 0; i < program->steps.size(); ++i) {
+          const RowProgram::Step& step = program->steps[i];
+          OpCall of{.op = step.op, .attrs = step.attrs, .results = values->steps[i]};
+          for (const RowProgram::Input& input : step.inputs)
+            of.operands.push_back(values->Of(input));
+          of.needed.assign(of.results.size(), true);
+          const Cost of_step = CostOf(of);
+          cost.vector_flops += of_step.vector_flops;
+          cost.transcendentals += of_step.transcendentals;
+        }
+      }};
   return op;
 }
 

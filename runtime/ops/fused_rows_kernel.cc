@@ -18,10 +18,11 @@
 namespace tpurun {
 namespace {
 
-// Of one value: as many rows at a time, a power of 2, as have about these bytes in f32. So the
-// values of a program stay in the L2 cache, those that a step has just written in the L1 cache.
+// The bytes of a tile of an f32 value. The values of a program then stay in the L2 cache, and what
+// a step has just written in the L1 cache (worker time of all fused_rows in a step of bert_tiny
+// with AVX2: 8 KB 37.6 ms, 16 KB 36.6, 32 KB 39.7). One row at least.
 constexpr int64_t kTileBytes = 16 << 10;
-// Operands, or results, of a step. As many as those of `fused`.
+// The most operands of a step, and the most results: those of `fused`.
 constexpr size_t kMostPointers = kMaxTileSteps * kMaxTileOperands;
 
 bool IsSum(const OpDef& op) { return &op == &SumOfRowsOp(); }
@@ -48,8 +49,8 @@ absl::Status CheckStep(const RowProgram& program, const RowProgram::Step& step,
         absl::StrCat("fused_rows: ", step.op->name, " does not compute rows one by one"));
   }
   if (step.inputs.size() > kMostPointers || results.size() > kMostPointers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("fused_rows: ", step.op->name, " has more than ", kMostPointers, " operands"));
+    return absl::InvalidArgumentError(absl::StrCat("fused_rows: ", step.op->name, " has more than ",
+                                                   kMostPointers, " operands or results"));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Shape& shape = inputs[i];
@@ -59,12 +60,15 @@ absl::Status CheckStep(const RowProgram& program, const RowProgram::Step& step,
     const bool row_of_one =
         shape.rank() == 1 && (input.is_step || operands[input.index].rank() > 1);
     const bool sum = input.is_step && IsSum(*program.steps[input.index].op);
-    if (!shape.layout.plain() || sum || (elementwise && row_of_one) ||
+    const bool small_bf16 = shape.dtype == DType::kBF16 && !is_matrix;
+    if (!shape.layout.plain() || sum || (elementwise && (row_of_one || small_bf16)) ||
         (IsSum(*step.op) && !is_matrix)) {
       return bad(shape);
     }
   }
-  if (!IsSum(*step.op) && results[0].dims != matrix.dims) return bad(results[0]);
+  const bool good =
+      IsSum(*step.op) ? results[0].dtype == DType::kF32 : results[0].dims == matrix.dims;
+  if (!good) return bad(results[0]);
   return absl::OkStatus();
 }
 
@@ -126,10 +130,11 @@ class RowTiles final : public FusedRowsKernel {
     int64_t of_blocks = 0;  // of a sum: the offset of the sums of all blocks
   };
 
+  // Whole blocks, or a power of 2 of a block's rows.
   static int64_t TileRows(int64_t columns) {
     const int64_t rows = kTileBytes / (columns * static_cast<int64_t>(sizeof(float)));
-    return static_cast<int64_t>(
-        std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(rows, 1, kRowBlock))));
+    if (rows >= kRowBlock) return rows - rows % kRowBlock;
+    return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(rows, 1))));
   }
 
   int64_t Blocks() const { return (values_.rows + kRowBlock - 1) / kRowBlock; }
@@ -155,7 +160,9 @@ class RowTiles final : public FusedRowsKernel {
     }
     for (size_t r = 0; r < call.results.size(); ++r) {
       const RowProgram::Input value{true, index, static_cast<int>(r)};
-      if (places_.count(value) == 0 && last_read_.count(value) > 0) AddLocal(value);
+      // No kernel goes without its first result.
+      const bool wanted = r == 0 || last_read_.count(value) > 0;
+      if (!IsSum(*of.op) && places_.count(value) == 0 && wanted) AddLocal(value);
       step.results.push_back(places_[value]);
       call.needed.push_back(step.results.back().kind != Place::kNone);
     }
@@ -231,15 +238,18 @@ class RowTiles final : public FusedRowsKernel {
                              .end = (row + rows) * step.units_of_row});
   }
 
-  // A tile is within a block.
   void AddToSum(const KernelArgs& args, const Step& step, int64_t row, int64_t rows) const {
-    float* const sums = BlockSums(args, step, row / kRowBlock);
-    if (row % kRowBlock == 0) std::fill_n(sums, values_.columns, 0.0f);
-    const auto add = [&](auto* x) {
-      AddRowsOfBlock(x + row * values_.columns, rows, values_.columns, sums);
-    };
     const void* const x = Pointer(args, step.operands[0], row);
-    step.sums_bf16 ? add(static_cast<const uint16_t*>(x)) : add(static_cast<const float*>(x));
+    for (const int64_t end = row + rows; row < end;) {
+      float* const sums = BlockSums(args, step, row / kRowBlock);
+      if (row % kRowBlock == 0) std::fill_n(sums, values_.columns, 0.0f);
+      const int64_t of_block = std::min(end - row, kRowBlock - row % kRowBlock);
+      const auto add = [&](auto* x) {
+        AddRowsOfBlock(x + row * values_.columns, of_block, values_.columns, sums);
+      };
+      step.sums_bf16 ? add(static_cast<const uint16_t*>(x)) : add(static_cast<const float*>(x));
+      row += of_block;
+    }
   }
 
   const RowValues values_;
@@ -258,7 +268,7 @@ class RowTiles final : public FusedRowsKernel {
 absl::StatusOr<RowValues> ValuesOf(const RowProgram& program, std::span<const Shape> operands,
                                    const std::vector<int64_t>& dims) {
   const Shape all{DType::kF32, dims};
-  if (all.rank() < 2 || all.num_elements() == 0) {
+  if (all.rank() < 2 || *std::min_element(dims.begin(), dims.end()) < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("fused_rows: want rows (..., C), got dims=", DimsToString(dims)));
   }

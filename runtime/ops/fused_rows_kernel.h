@@ -36,10 +36,9 @@ class FusedRowsKernel : public Kernel {
   virtual int64_t scratch_bytes() const = 0;
 };
 
-// Runs the steps of the attribute `program` on a few rows at a time. A value that is no result of
-// the node is in scratch memory, and only of those rows, which the caches of a core hold. `fused`
-// runs its chains by `run_chain`, or with nullptr step by step; other steps are computed by their
-// references.
+// Runs the steps of the attribute `program` on a few rows at a time, 16 KB of an f32 value. A value
+// that is no result of the node is in scratch memory, of those rows alone. `fused` runs its chains
+// by `run_chain`, or with nullptr step by step; other steps are computed by their references.
 std::unique_ptr<FusedRowsKernel> MakeFusedRowsKernel(const OpCall& call,
                                                      elementwise::RunChain run_chain);
 

@@ -44,7 +44,10 @@ const OpDef& DropoutOp() {
       .min_operands = 3,
       .max_operands = 3,
       .attrs = {{"rate", 0.0, true}, {"seed", int64_t{0}, true}, {"stream", int64_t{0}, true}},
-      .flags = {.unit = WorkUnit::kElements, .row_operands = 1u << 0, .random = true},
+      .flags = {.unit = WorkUnit::kElements,
+                .elementwise = true,
+                .row_operands = 1u << 0,
+                .random = true},
       .infer_shape = [](std::span<const Shape> operands,
                         const Attrs& attrs) -> absl::StatusOr<std::vector<Shape>> {
         const double rate = attrs.Get<double>("rate");
@@ -89,8 +92,7 @@ const OpDef& DropoutOp() {
             work.stages[0].vector_flops +=
                 kTpuRandomFlops * static_cast<double>(call.results[0].num_elements());
             return work;
-          },
-      .rules = {.by_last_axis = true}};
+          }};
   return op;
 }
 

@@ -97,8 +97,8 @@ TEST(Passes, IdentitiesKeepEveryBitOfEveryKindOfNumber) {
     const std::vector<std::string> passes = {
         "fold", "simplify", "cse", "bfloat16_propagation", "fuse_elementwise", "fuse_rows"};
     if (std::count(passes.begin(), passes.end(), pass.name) == 0) continue;
-    // Rows of a tile are summed by a function of their own. So are, with the thread sanitizer,
-    // those of other sums: such builds alone have no clones.
+    // Which NaN of several is their sum depends on the function that adds them: rows of a tile have
+    // one of their own, and with the thread sanitizer, which allows no clones, all sums have.
     bool any_nan = pass.name == "fuse_rows";
 #ifdef TPURUN_NO_CLONES
     any_nan = true;

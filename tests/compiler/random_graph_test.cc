@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/cpu.h"
+#include "runtime/base/status.h"
 #include "runtime/compiler/compile.h"
 #include "runtime/compiler/fuse_rows.h"
 #include "runtime/compiler/node_periods.h"
@@ -65,14 +66,34 @@ TEST_P(RandomGraphTest, EveryPassKeepsWhatTheGraphComputes) {
   }
 }
 
-// The pass leaves small arrays as they are, unless it is told otherwise.
-TEST_P(RandomGraphTest, RowsOfAnySizeAreFused) {
+Graph GraphOfRows(uint32_t seed) { return RandomGraph(seed, {.ops = 60, .replicas = 8}); }
+
+// Rows of arrays of any size; the pass leaves small ones as they are, unless it is told otherwise.
+absl::StatusOr<Graph> FuseAllRows(Graph graph) {
+  for (const Pass& pass : Passes(OpsOfPasses())) {
+    if (pass.name == "fuse_rows") break;
+    ASSIGN_OR_RETURN(graph, pass.run(graph));
+  }
+  return FuseRows(graph, OpsOfPasses(), 1);
+}
+
+TEST(RandomGraph, MostHaveRowsToFuse) {
+  int fused = 0;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    const auto graph = FuseAllRows(GraphOfRows(seed));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    fused += absl::StrContains(PrintGraph(*graph), "fused_rows");
+  }
+  EXPECT_GT(fused, kSeeds / 2);
+}
+
+TEST_P(RandomGraphTest, FusedRowsKeepWhatTheGraphComputes) {
   const ScopedFlushDenormals flush;
-  const Graph graph = RandomGraph(GetParam());
+  const Graph graph = GraphOfRows(GetParam());
   const EvaluateArgs args = RandomArgs(graph, GetParam());
   const auto want = Evaluate(graph, ForGraph(args, graph));
   ASSERT_TRUE(want.ok()) << want.status();
-  const auto fused = FuseRows(graph, OpsOfPasses(), 1);
+  const auto fused = FuseAllRows(graph);
   ASSERT_TRUE(fused.ok()) << fused.status();
   ASSERT_TRUE(VerifyGraph(*fused, "fuse_rows").ok());
   const auto got = Evaluate(*fused, ForGraph(args, *fused));

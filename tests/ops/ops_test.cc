@@ -291,8 +291,8 @@ TEST(Ops, EveryKernelGivesTheGoldenValues) {
     const OpCase tall = OfRows(op_case, 0, op_case.results[0].shape().dims[0], 37);
     for (const int parts : {1, 3}) ExpectGoldenValues(tall, parts, &checked);
   }
-  // On any processor: products, convolutions and chains in plain code.
-  for (const char* kernel : {"gemm_plain", "direct_plain", "chains_plain"})
+  // On any processor: products, convolutions, chains and tiles of rows in plain code.
+  for (const char* kernel : {"gemm_plain", "direct_plain", "chains_plain", "row_tiles_plain"})
     EXPECT_EQ(checked.count(kernel), 1u) << kernel;
 }
 
