@@ -20,6 +20,7 @@ import workloads
 # Entries of the profile, and what the stack of their samples has below the device's function that runs an
 # instruction. Ops that share a kernel are one entry; the first match counts.
 ENTRIES = (
+    ('fused_rows', r'RowTiles'),
     ('attention_grad', r'AttentionBackward'),
     ('attention', r'AttentionForward'),
     ('lstm_grad', r'BackwardLoop|StepGrad|LstmGrad'),
