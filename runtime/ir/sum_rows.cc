@@ -22,6 +22,9 @@ constexpr int64_t kNarrowestTile = 16;
 // bits.
 constexpr int64_t kManyBlocks = 4;
 
+// Of several blocks: those of the first subtree.
+constexpr int64_t BlocksAbove(int64_t blocks) { return (blocks + 1) / 2; }
+
 // Rows, of one block or more, with the columns of a tile.
 struct Block {
   int64_t at;      // index of the first element
@@ -144,7 +147,7 @@ void SumTile(const Block& block, const SumBlocksOf& sum_blocks, Add add, float* 
   }
   const int64_t blocks = (block.rows + kRowBlock - 1) / kRowBlock;
   Block above = block, below = block;
-  above.rows = (blocks + 1) / 2 * kRowBlock;
+  above.rows = BlocksAbove(blocks) * kRowBlock;
   below.rows = block.rows - above.rows;
   below.at += above.rows * block.columns;
   TileSums<kSums, kTile> sums_below = {};
@@ -213,7 +216,7 @@ struct AddMoments {
 // Adds all blocks to the first one. There is at least one.
 void AddBlocks(float* of_blocks, int64_t blocks, int64_t columns) {
   if (blocks == 1) return;
-  const int64_t above = (blocks + 1) / 2;
+  const int64_t above = BlocksAbove(blocks);
   float* const below = of_blocks + above * columns;
   AddBlocks(of_blocks, above, columns);
   AddBlocks(below, blocks - above, columns);

@@ -9,26 +9,10 @@
 #include "runtime/ops/gemm_call.h"
 #include "runtime/ops/onednn/onednn.h"
 #include "runtime/ops/onednn/strided_products.h"
+#include "runtime/ops/own_scratch.h"
 
 namespace tpurun {
 namespace {
-
-// Allocates the scratch memory in each call.
-class WithOwnScratch final : public Kernel {
- public:
-  explicit WithOwnScratch(std::unique_ptr<AttentionTiles> tiles) : tiles_(std::move(tiles)) {}
-  absl::Status Run(const KernelArgs& args) const override {
-    constexpr int64_t kAlignment = 64;
-    std::vector<std::byte> memory(tiles_->scratch_bytes() + kAlignment);
-    KernelArgs with_scratch = args;
-    with_scratch.scratch =
-        memory.data() + kAlignment - reinterpret_cast<uintptr_t>(memory.data()) % kAlignment;
-    return tiles_->Run(with_scratch);
-  }
-
- private:
-  const std::unique_ptr<AttentionTiles> tiles_;
-};
 
 std::unique_ptr<AttentionTiles> MakeTiles(const Attention& attention, const OpCall& call,
                                           ProductDType product_dtype,
@@ -222,7 +206,9 @@ const void* AttentionTiles::Operand(const KernelArgs& args, int operand, int64_t
 }
 
 std::unique_ptr<Kernel> AttentionReference(const Attention& attention, const OpCall& call) {
-  return std::make_unique<WithOwnScratch>(TilesByLoops(attention, call));
+  std::unique_ptr<AttentionTiles> tiles = TilesByLoops(attention, call);
+  const int64_t scratch_bytes = tiles->scratch_bytes();
+  return WithOwnScratch(std::move(tiles), scratch_bytes);
 }
 
 std::vector<KernelDef> AttentionKernels(bool is_gradient) {

@@ -1,6 +1,4 @@
 // `fused_rows`: runs the steps of a RowProgram on a few rows at a time.
-#include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <set>
@@ -13,6 +11,7 @@
 #include "runtime/ops/fused_rows_kernel.h"
 #include "runtime/ops/kernel_levels.h"
 #include "runtime/ops/op_list.h"
+#include "runtime/ops/own_scratch.h"
 
 namespace tpurun {
 namespace {
@@ -48,25 +47,10 @@ absl::StatusOr<std::vector<Shape>> FusedRowsShapes(std::span<const Shape> operan
   return results;
 }
 
-// The reference, which allocates its scratch memory.
 std::unique_ptr<Kernel> FusedRowsReference(const OpCall& call) {
-  class Allocating final : public Kernel {
-   public:
-    explicit Allocating(std::unique_ptr<FusedRowsKernel> kernel) : kernel_(std::move(kernel)) {}
-    void SetWorkers(int workers) override { kernel_->SetWorkers(workers); }
-    absl::Status Run(const KernelArgs& args) const override {
-      KernelArgs with_scratch = args;
-      const std::unique_ptr<void, void (*)(void*)> scratch(
-          std::aligned_alloc(64, Aligned(std::max<int64_t>(64, kernel_->scratch_bytes()))),
-          std::free);
-      with_scratch.scratch = scratch.get();
-      return kernel_->Run(with_scratch);
-    }
-
-   private:
-    std::unique_ptr<FusedRowsKernel> kernel_;
-  };
-  return std::make_unique<Allocating>(MakeFusedRowsKernel(call, nullptr));
+  std::unique_ptr<FusedRowsKernel> kernel = MakeFusedRowsKernel(call, nullptr);
+  const int64_t scratch_bytes = kernel->scratch_bytes();
+  return WithOwnScratch(std::move(kernel), scratch_bytes);
 }
 
 const OpDef& FusedRowsOp() {
