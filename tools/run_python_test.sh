@@ -9,5 +9,7 @@ if [[ $1 == --interop ]]; then
     echo "$1 needs TensorFlow: run tools/test, or give --test_env=TPURUN_INTEROP_PYTHON=PYTHON" >&2
     exit 1
   fi
+  # As many tests run at a time as there are CPUs, and threads of OpenBLAS spin while they wait.
+  export OPENBLAS_NUM_THREADS=1
 fi
 exec "$python" tools/unittest_xml.py "$@"

@@ -20,6 +20,10 @@ BINARY_METRICS = ('accuracy_baseline', 'average_loss', 'label/mean', 'prediction
 v1 = tf.compat.v1
 losses, metrics = v1.losses, v1.metrics
 
+# Grappler would rewrite each graph before its only run, which takes longer than the run.
+AS_BUILT = v1.ConfigProto()
+AS_BUILT.graph_options.rewrite_options.disable_meta_optimizer = True
+
 
 @tf.function(jit_compile=True)
 def sparse_cross_entropy(labels, logits):
@@ -287,7 +291,7 @@ class ModelInTf:
             self.fed = {name: array[kept > 0] for name, array in self.fed.items()}
         self.losses, self.metrics, self.predictions = {}, {}, {}  # losses without their factors
         self.factors = {}
-        with tf.Graph().as_default(), v1.Session() as self.session:
+        with tf.Graph().as_default(), v1.Session(config=AS_BUILT) as self.session:
             self.build()
             self.expected = self.run()
 
@@ -563,8 +567,9 @@ class ModelInTf:
         gradients = self.gradients(loss)
         updates = v1.get_collection(v1.GraphKeys.UPDATE_OPS)
         self.session.run([v1.global_variables_initializer(), v1.local_variables_initializer()])
-        for name, variable in self.layers.handles.items():
-            variable.load(self.values[name], self.session)
+        initializers = {name: variable.initializer for name, variable in self.layers.handles.items()}
+        self.session.run(initializers, {initializer.inputs[1]: self.values[name]
+                                        for name, initializer in initializers.items()})
         feeds = {self.feeds[name]: array for name, array in self.fed.items()}
         fetches = {f'prediction {name}': value for name, value in self.predictions.items()}
         fetches |= {f'gradient {name}': value for name, value in gradients.items()}
@@ -574,8 +579,8 @@ class ModelInTf:
                  if self.mode == 'EVAL' and len(self.losses) > 1}
         told, _ = self.session.run([fetches | apart, updates], feeds)
         told |= without_noise({key: told[key] for key in told if key.startswith('gradient ')})
-        for name, variable in self.layers.handles.items():
-            told[f'update {name}'] = self.session.run(variable)
+        told |= self.session.run({f'update {name}': variable
+                                  for name, variable in self.layers.handles.items()})
         rows = len(next(iter(self.fed.values())))
         for part in (slice(0, (rows + 1) // 2), slice((rows + 1) // 2, None)):
             self.session.run([update for _, update in self.metrics.values()],
