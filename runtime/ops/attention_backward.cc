@@ -4,10 +4,8 @@
 #include "runtime/base/bfloat16.h"
 #include "runtime/base/clones.h"
 #include "runtime/base/status.h"
-#include "runtime/ir/elementwise.h"
+#include "runtime/ir/sum_elements.h"
 #include "runtime/ops/attention_tiles.h"
-#include "runtime/ops/gate_functions.h"
-#include "runtime/ops/rows.h"
 #include "runtime/ops/vector_math.h"
 
 namespace tpurun {
@@ -42,6 +40,49 @@ TPURUN_CLONES void WeightsAndScoreGradients(const KeyOfQueries& of, int64_t n, f
   }
 }
 
+// A number of an operand, rounded as in products with kRounds.
+template <bool kRounds>
+[[gnu::always_inline]] inline float AsMultiplied(uint16_t bits) {
+  return FromBFloat16Bits(bits);
+}
+template <bool kRounds>
+[[gnu::always_inline]] inline float AsMultiplied(float x) {
+  return kRounds ? RoundToBFloat16(x) : x;
+}
+
+// The rows of a head in an operand, f32 or bf16, `step` elements from one to the next.
+struct RowsOfHead {
+  const void* first;
+  DType dtype;
+  int64_t step;
+};
+
+// sums[t] = the sum over dy[t] y[t], rows of n elements. `products` has room for n.
+template <bool kRounds, typename DyType, typename YType>
+void SumProductsOfRows(const RowsOfHead& of_dy, const RowsOfHead& of_y, int64_t rows, int64_t n,
+                       float* products, float* sums) {
+  RunCloned([=]() __attribute__((always_inline)) {
+    for (int64_t t = 0; t < rows; ++t) {
+      const DyType* const dy = static_cast<const DyType*>(of_dy.first) + t * of_dy.step;
+      const YType* const y = static_cast<const YType*>(of_y.first) + t * of_y.step;
+#pragma GCC ivdep
+      for (int64_t i = 0; i < n; ++i)
+        products[i] = AsMultiplied<kRounds>(dy[i]) * AsMultiplied<kRounds>(y[i]);
+      sums[t] = SumOfRow<SumOf::kElements>(products, products, n);
+    }
+  });
+}
+
+template <bool kRounds>
+auto* SumProductsOf(DType dy, DType y) {
+  if (dy == DType::kBF16) {
+    return y == DType::kBF16 ? SumProductsOfRows<kRounds, uint16_t, uint16_t>
+                             : SumProductsOfRows<kRounds, uint16_t, float>;
+  }
+  return y == DType::kBF16 ? SumProductsOfRows<kRounds, float, uint16_t>
+                           : SumProductsOfRows<kRounds, float, float>;
+}
+
 class AttentionBackward final : public AttentionTiles {
  public:
   AttentionBackward(const Attention& attention, const OpCall& call, ProductDType product_dtype,
@@ -58,7 +99,7 @@ class AttentionBackward final : public AttentionTiles {
     draws_ = scratch_.Add((TileKeys() + kGroupValues) * DrawStride() *
                           static_cast<int64_t>(sizeof(uint16_t)));
     delta_ = scratch_.Add(a.queries * floats);
-    row_ = scratch_.Add(3 * a.value_dim * floats);
+    row_ = scratch_.Add(a.value_dim * floats);
     rounds_dq_ = call.results[0].dtype == DType::kBF16;
     if (rounds_dq_) dq_ = scratch_.Add(a.queries * a.key_dim * floats);
     const int64_t query_row = a.heads * a.key_dim, value_row = a.heads * a.value_dim;
@@ -133,33 +174,24 @@ class AttentionBackward final : public AttentionTiles {
     return (TileQueries() + kPhiloxLanes - 1) / kPhiloxLanes * kPhiloxLanes;
   }
 
-  // Reads `n` elements of an operand as f32, rounded as in products.
-  void ReadRow(const KernelArgs& args, int operand, int64_t element, int64_t n, float* row) const {
+  // The rows of a head in an operand with the layout of the values.
+  RowsOfHead Rows(const Example& example, int operand, int64_t head) const {
     const DType dtype = call_.operands[operand].dtype;
-    const void* const from = At(args.operands[operand], dtype, element);
-    if (dtype == DType::kBF16) {
-      FromBFloat16(static_cast<const uint16_t*>(from), n, row);
-    } else {
-      ToProductDType(
-          a.precision == Precision::kDefault ? ProductDType::kRounded : ProductDType::kFloat,
-          static_cast<const float*>(from), n, row);
-    }
+    const int64_t first = (example.n * a.queries * a.heads + head) * a.value_dim;
+    return {.first = At(example.args.operands[operand], dtype, first),
+            .dtype = dtype,
+            .step = a.heads * a.value_dim};
   }
 
   // For each query, the sum of dy y over the values. It equals the sum of weight times gradient
   // over all weights of the query.
   void FindDelta(const Example& example, int64_t head) const {
-    const KernelArgs& args = example.args;
-    float* const dy = Scratch<float>(args, row_);
-    float* const y = dy + a.value_dim;
-    float* const products = y + a.value_dim;
-    for (int64_t t = 0; t < a.queries; ++t) {
-      const int64_t element = ((example.n * a.queries + t) * a.heads + head) * a.value_dim;
-      ReadRow(args, a.dy, element, a.value_dim, dy);
-      ReadRow(args, a.y, element, a.value_dim, y);
-      MultiplyArrays(dy, y, a.value_dim, products);
-      Scratch<float>(args, delta_)[t] = SumOfElements(products, a.value_dim);
-    }
+    const RowsOfHead dy = Rows(example, a.dy, head), y = Rows(example, a.y, head);
+    const bool rounds = a.precision == Precision::kDefault;
+    const auto sum =
+        rounds ? SumProductsOf<true>(dy.dtype, y.dtype) : SumProductsOf<false>(dy.dtype, y.dtype);
+    sum(dy, y, a.queries, a.value_dim, Scratch<float>(example.args, row_),
+        Scratch<float>(example.args, delta_));
   }
 
   // Computes the gradients of one tile of keys and values, and adds the tile's part to the
