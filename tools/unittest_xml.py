@@ -1,6 +1,6 @@
 """Runs a unittest file and tells Bazel each test case: unittest_xml.py FILE [ARGUMENT]...
 
-The arguments are the file's sys.argv[1:].
+The arguments are the file's sys.argv[1:]. Of a test with a shard_count each shard has a part of the classes.
 """
 import importlib.util
 import os
@@ -64,6 +64,17 @@ def write_xml(path, suite_name, cases):
     ElementTree.ElementTree(suite).write(path, encoding='utf-8', xml_declaration=True)
 
 
+def shard(suite):
+    """The classes of a module that the shard of this process has."""
+    if 'TEST_TOTAL_SHARDS' not in os.environ:
+        return suite
+    with open(os.environ['TEST_SHARD_STATUS_FILE'], 'w', encoding='utf-8'):
+        pass  # tells Bazel that the shards differ
+    classes = [tests for tests in suite if tests.countTestCases()]
+    return unittest.TestSuite(
+        classes[int(os.environ['TEST_SHARD_INDEX'])::int(os.environ['TEST_TOTAL_SHARDS'])])
+
+
 def main():
     path = sys.argv[1]
     sys.argv = sys.argv[1:]
@@ -73,7 +84,7 @@ def main():
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+    suite = shard(unittest.defaultTestLoader.loadTestsFromModule(module))
     result = unittest.TextTestRunner(verbosity=2, resultclass=Result).run(suite)
     if 'XML_OUTPUT_FILE' in os.environ:
         write_xml(os.environ['XML_OUTPUT_FILE'], name, result.cases)

@@ -35,18 +35,25 @@ class SameBitsTest:
         self.train('reference')
         return self.final('reference')
 
+    def expected(self):
+        """What `reference` gives, trained once for the tests of a class."""
+        of_class = type(self)
+        if 'expected_files' not in vars(of_class):
+            of_class.expected_files = self.reference()
+        return of_class.expected_files
+
     def test_two_runs(self):
-        want = self.reference()
+        want = self.expected()
         self.train('again')
         self.expect_same('again', want)
 
     def test_another_seed_gives_other_bits(self):
-        want = self.reference()
+        want = self.expected()
         self.train('other', '--tf_random_seed=2')
         self.assertNotEqual(self.final('other'), want)
 
     def test_worker_threads(self):
-        want = self.reference()
+        want = self.expected()
         for workers in (1, 2, 4, 8):
             # On a busy machine the others may do all the work of one.
             for attempt in range(5):
@@ -61,14 +68,14 @@ class SameBitsTest:
                 self.fail(f'a worker ran nothing: {ran}')
 
     def test_iterations_per_loop(self):
-        want = self.reference()
+        want = self.expected()
         for steps in (1, 7, 500):
             model_dir = f'loop{steps}'
             self.train(model_dir, '--set', f'tpu_config.iterations_per_loop={steps}')
             self.expect_same(model_dir, want)
 
     def test_loops_of_a_time(self):
-        want = self.reference()
+        want = self.expected()
         done = self.train('seconds', '--set', 'tpu_config.iterations_per_loop=1s', '--v=1')
         self.assertIn('in loops of about 1 s.', done.err)
         self.assertRegex(done.err, r'A loop of 1 steps took [0-9.]+ s\.')
@@ -83,7 +90,7 @@ class SameBitsTest:
         return done, latest_step(self.path(model_dir))
 
     def test_killed_in_mid_epoch_and_resumed(self):
-        want = self.reference()
+        want = self.expected()
         often = ('--save_checkpoints_steps=4', '--set', 'tpu_config.iterations_per_loop=2')
         steps = []
         for after in self.breaks:
@@ -98,7 +105,7 @@ class SameBitsTest:
         self.expect_same('broken', want)
 
     def test_interrupted_and_resumed(self):
-        want = self.reference()
+        want = self.expected()
         often = ('--save_checkpoints_steps=4', '--set', 'tpu_config.iterations_per_loop=1')
         done, step = self.break_off('stopped', *often, after=self.breaks[2], number=signal.SIGTERM)
         self.assertEqual(done.code, 75, str(done))
@@ -163,7 +170,7 @@ class PipelinePerCoreTest(InputForm, Digits, ProgramTest):
     form = 'PER_SHARD_V1'
 
     def test_one_pipeline_gives_other_bits(self):
-        want = self.reference()
+        want = self.expected()
         self.train('whole', '--set', 'tpu_config.per_host_input_for_training=PER_HOST_V1')
         self.assertNotEqual(self.final('whole')['.data-00000-of-00001'],
                             want['.data-00000-of-00001'])
@@ -179,7 +186,7 @@ class BatchesInTurnTest(InputForm, Digits, ProgramTest):
     form = 'PER_HOST_V2'
 
     def test_a_contiguous_input_gives_the_same_bits_as_whole_batches(self):
-        want = self.reference()
+        want = self.expected()
         self.train('whole', '--set', 'tpu_config.per_host_input_for_training=PER_HOST_V1')
         self.expect_same('whole', want)
 
