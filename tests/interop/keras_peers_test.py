@@ -29,9 +29,6 @@ import examples
 from comparison import Comparison, standard_error
 
 layers = tf.keras.layers
-# Models so small train faster in one thread.
-tf.config.threading.set_intra_op_parallelism_threads(1)
-tf.config.threading.set_inter_op_parallelism_threads(1)
 SEEDS = range(1, 1 + int(os.environ.get('PEER_SEEDS', '3')))
 REVIEWS = os.path.abspath('testdata/reviews')
 DIGITS = os.path.abspath('testdata/digits')
