@@ -9,7 +9,8 @@ if [[ $1 == --interop ]]; then
     echo "$1 needs TensorFlow: run tools/test, or give --test_env=TPURUN_INTEROP_PYTHON=PYTHON" >&2
     exit 1
   fi
-  # As many tests run at a time as there are CPUs, and threads of OpenBLAS spin while they wait.
+  # As many tests run at a time as there are CPUs. With OpenBLAS' threads scikit_learn_test takes 156 s
+  # of processor time instead of 115, and no less time.
   export OPENBLAS_NUM_THREADS=1
 fi
 exec "$python" tools/unittest_xml.py "$@"
