@@ -228,11 +228,22 @@ absl::Status NoVerb(const std::string& word, std::span<const Verb> verbs) {
       absl::StrCat("unknown verb ", Quote(word), DidYouMean(word, known)));
 }
 
+// The decimal number in text format, where a leading zero makes it octal and there is no plus.
+std::string InTextFormat(std::string_view number) {
+  const bool is_negative = number.starts_with('-');
+  if (is_negative || number.starts_with('+')) number.remove_prefix(1);
+  while (number.size() > 1 && number[0] == '0' && absl::ascii_isdigit(number[1]))
+    number.remove_prefix(1);
+  return (is_negative ? "-" : "") + std::string(number);
+}
+
 Edit FlagEdit(const Flag& flag, const std::string& given, const std::string& value) {
   Edit edit{.path = flag.sets,
             .value = value,
             .raw = true,
             .flag = absl::StrCat("--", flag.name, "=", given)};
+  if (flag.type == Flag::Type::kInt || flag.type == Flag::Type::kDouble)
+    edit.value = InTextFormat(value);
   if (flag.type == Flag::Type::kBool) edit.value = *ParseBool(value) ? "true" : "false";
   if (flag.type == Flag::Type::kList) {
     std::vector<std::string> items;

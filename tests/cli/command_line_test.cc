@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tpurun {
@@ -124,6 +125,25 @@ TEST(CommandLineTest, MistakesNameTheNearestName) {
   EXPECT_EQ(Error({"train", "config.textproto"}),
             "stray word \"config.textproto\" after train, want flags such as --config=FILE; see "
             "tpurun help train");
+}
+
+TEST(CommandLineTest, NumbersWithLeadingZerosAreDecimal) {
+  for (const auto& [given, in_text_format] :
+       std::vector<std::pair<std::string, std::string>>{{"--max_steps=010", "10"},
+                                                        {"--max_steps=00", "0"},
+                                                        {"--tf_random_seed=-08", "-8"},
+                                                        {"--tf_random_seed=+9", "9"},
+                                                        {"--epochs=010", "10"},
+                                                        {"--epochs=00.5", "0.5"},
+                                                        {"--epochs=1e3", "1e3"}}) {
+    const absl::StatusOr<CommandLine> command = Parse({"train", "--config=c", given});
+    ASSERT_TRUE(command.ok()) << command.status();
+    const absl::StatusOr<LoadOptions> options = command->load_options();
+    ASSERT_TRUE(options.ok()) << options.status();
+    ASSERT_EQ(options->edits.size(), 1);
+    EXPECT_EQ(options->edits[0].value, in_text_format);
+    EXPECT_EQ(options->edits[0].flag, given);
+  }
 }
 
 TEST(CommandLineTest, ValuesAreChecked) {
