@@ -1,5 +1,6 @@
 #include "models/tensors.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/text.h"
 #include "runtime/spec/spec.h"
@@ -16,7 +17,8 @@ bool IsTooLarge(const Shape& shape) {
 
 bool IsReservedName(const std::string& name) {
   return name == "loss" || name == "global_step" || name == "learning_rate" ||
-         name == "global_norm" || name == kRowWeightSlot;
+         name == "global_norm" || name == kRowWeightSlot ||
+         absl::StartsWith(absl::StrCat(name, "/"), kNoVariable);
 }
 
 void Tensors::Declare(const std::string& name, const Tensor& tensor, const ConfigPlace& place,

@@ -12,11 +12,11 @@
 #include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/optimizers/moving_average.h"
+#include "runtime/spec/spec.h"
 
 namespace tpurun {
 namespace {
 
-constexpr char kOurs[] = "tpurun/";  // what is no variable
 constexpr char kAssets[] = "tpurun/assets";
 constexpr char kInputPosition[] = "tpurun/input_position";
 constexpr char kInputFiles[] = "tpurun/input_files";
@@ -289,7 +289,7 @@ absl::Status Checkpoint::RestoreAs(const std::map<std::string, std::string>& nam
 std::vector<std::string> Checkpoint::NotIn(const VariableStore& store) const {
   std::vector<std::string> names;
   for (const BundleEntry& entry : reader_->entries()) {
-    if (entry.name.starts_with(kOurs) || store.Find(entry.name) != nullptr) continue;
+    if (entry.name.starts_with(kNoVariable) || store.Find(entry.name) != nullptr) continue;
     names.push_back(entry.name);
   }
   return names;

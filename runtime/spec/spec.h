@@ -77,6 +77,9 @@ struct ModelFnArgs {
 // every EVAL and PREDICT graph. A TRAIN graph has none.
 inline constexpr char kRowWeightSlot[] = "row_weight";
 
+// What a checkpoint has besides variables has names that begin so.
+inline constexpr char kNoVariable[] = "tpurun/";
+
 // The value of a metric: a number or an array.
 struct MetricValue {
   MetricValue(double number) : values{number} {}  // implicit: most metrics are numbers

@@ -51,6 +51,10 @@ layer { name: "logits" dense { units: 2 } })"),
        "model.textproto:8:9: layer 3 \"logits\": the name \"logits\" is taken by layer 2 "
        "\"logits\"; "
        "features, labels, layers and losses share one name space"},
+      {"a name of a checkpoint's own",
+       IrisWith(6, R"(layer { name: "tpurun/core/a" dense { units: 3 } })"),
+       "model.textproto:6:9: layer 1 \"tpurun/core/a\": the name \"tpurun/core/a\" is reserved; "
+       "choose another"},
       {"a reserved name", IrisWith(6, R"(layer { name: "global_step" dense { units: 3 } })"),
        "model.textproto:6:9: layer 1 \"global_step\": the name \"global_step\" is reserved; choose "
        "another"},
