@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,8 @@ namespace {
 // A position is "SIGNATURE @2 WORDS": the version and the words of item_stream.h. Version 1 is
 // written "SIGNATURE @ WORDS".
 constexpr char kPositionMark[] = " @";
+// Behind the signature of an input with an order_seed. Positions of November 2026 lack it.
+constexpr char kOrderSeed[] = " | tf_random_seed ";
 
 // Without the names of files, which a position once had behind its first word:
 // tfrecord "a" "b" num_parallel_reads 1 | repeat { }.
@@ -30,6 +33,15 @@ std::string WithoutFileNames(std::string signature) {
     signature.erase(begin, end + 1 - begin);
   }
   return signature;
+}
+
+// Takes the seed off the end of a saved signature. nullopt: it has none.
+std::optional<std::string> TakeOrderSeed(std::string* signature) {
+  const size_t begin = signature->rfind(kOrderSeed);
+  if (begin == std::string::npos) return std::nullopt;
+  std::string seed = signature->substr(begin + std::strlen(kOrderSeed));
+  signature->erase(begin);
+  return seed;
 }
 
 // What `cache` has in memory twice, for each thread.
@@ -108,7 +120,9 @@ class Batches : public BatchSource {
   void SetCancelled(bool cancelled) override { map_.SetCancelled(cancelled); }
 
   std::string Position() const override {
-    std::string position = absl::StrCat(args_.signature, kPositionMark, kPositionVersion);
+    std::string position = args_.signature;
+    if (args_.order_seed.has_value()) absl::StrAppend(&position, kOrderSeed, *args_.order_seed);
+    absl::StrAppend(&position, kPositionMark, kPositionVersion);
     stream_->SavePosition(&position);
     return position;
   }
@@ -118,11 +132,19 @@ class Batches : public BatchSource {
     if (mark == std::string::npos) {
       return absl::DataLossError(absl::StrCat("damaged input position: ", Quote(position)));
     }
-    const std::string signature = WithoutFileNames(position.substr(0, mark));
+    std::string signature = WithoutFileNames(position.substr(0, mark));
+    const std::optional<std::string> seed = TakeOrderSeed(&signature);
     if (signature != args_.signature) {
       return absl::InvalidArgumentError(
           absl::StrCat("the saved input position belongs to another input: got ", Quote(signature),
                        ", want ", Quote(args_.signature)));
+    }
+    if (seed.has_value() && args_.order_seed.has_value() &&
+        *seed != absl::StrCat(*args_.order_seed)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the saved input position is in an order that another seed has drawn: got "
+                       "tf_random_seed ",
+                       *args_.order_seed, ", want ", *seed));
     }
     ReleaseBatch();
     const std::string words = position.substr(mark + std::strlen(kPositionMark));

@@ -212,6 +212,8 @@ class PipelineOpener {
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
+         .order_seed =
+             draws_order_ ? std::optional(static_cast<uint64_t>(args_.seed)) : std::nullopt,
          .features = features_,
          .forward_features = args_.forward_features,
          .batch_size = row_by_row ? 1 : args_.batch_size,
@@ -261,6 +263,7 @@ class PipelineOpener {
     if (args_.mode == ModeKey::kTrain || args_.num_processes > 1)
       RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
+    draws_order_ = plan_.source.tfrecord().shuffle_files();
     signature_ = plan_.source_def->describe(plan_.source);
     return absl::OkStatus();
   }
@@ -293,6 +296,7 @@ class PipelineOpener {
       reads_once_ = reads_once_ || part.reads_once_;
       source_reads_once_ = source_reads_once_ || part.source_reads_once_;
       absl::StrAppend(&signatures, " (", part.signature_, ")");
+      draws_order_ |= part.draws_order_;
     }
     StartElements(
         CombineElements(plan_.source, std::move(inputs), static_cast<uint64_t>(args_.seed)),
@@ -301,6 +305,7 @@ class PipelineOpener {
     count_ = extent.count;
     endless_ = extent.endless;
     schema_ = elements_.records->schema();
+    draws_order_ |= plan_.source.has_sample_from_datasets();
     signature_ = absl::StrCat(plan_.source_def->describe(plan_.source), signatures);
     return absl::OkStatus();
   }
@@ -433,6 +438,7 @@ class PipelineOpener {
     if (args_.times != nullptr) TimeItems(def.name);
     absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
     if (def.random) absl::StrAppend(&signature_, " (stream ", ordinal, ")");
+    draws_order_ |= def.random;
     if (IsEndlessRepeat(transform)) {
       endless_ = true;  // count_ stays what one pass has
     } else if (transform.has_take() && transform.take().count() >= 0 && endless_) {
@@ -460,6 +466,7 @@ class PipelineOpener {
     if (args_.times != nullptr) TimeItems(step.def->name);
     absl::StrAppend(&signature_, " | ", step.transform.ShortDebugString());
     if (step.def->random) absl::StrAppend(&signature_, " (stream ", ordinal, ")");
+    draws_order_ |= step.def->random;
     count_ = std::nullopt;
   }
 
@@ -559,6 +566,7 @@ class PipelineOpener {
   size_t stages_ = 0;  // of elements_.times so far
   Schema schema_;      // the columns at this place
   std::string signature_;
+  bool draws_order_ = false;  // the order of the elements depends on tf_random_seed
   std::vector<FileHeader> headers_;
   std::vector<InputFile> files_;
   std::map<std::string, std::string> assets_;

@@ -308,7 +308,7 @@ TEST_F(ShuffleTest, APositionIsAFewWordsWithinAnEpoch) {
   EXPECT_EQ(
       input->batches().Position(),
       "text_line skip_lines 1 | cache 23 | shuffle { buffer_size: 1000 } (stream 0) | repeat { } "
-      "@2 repeat 0 1 5 shuffle 1 5");
+      "| tf_random_seed 1 @2 repeat 0 1 5 shuffle 1 5");
 }
 
 // Version 1 of positions, written by tpurun of November 2026, and the batch after it.
@@ -344,6 +344,37 @@ TEST_F(ShuffleTest, APositionOfAnotherInputIsRefused) {
             absl::StrCat("INVALID_ARGUMENT: the saved input position belongs to another input: got "
                          "\"",
                          signature(1000), "\", want \"", signature(7), "\""));
+}
+
+TEST_F(ShuffleTest, APositionOfAnotherSeedIsRefused) {
+  constexpr char kResample[] =
+      "transform { rejection_resample { feature: \"x\" target_dist: [1, 1] initial_dist: [7, 2] } "
+      "} ";
+  const Pipeline pipelines[] = {
+      {"shuffle", absl::StrCat(kRepeat, kShuffle)},
+      {"rejection_resample", absl::StrCat("transform { take { count: 2 } } ", kResample, kRepeat)},
+      OfTwo("sample_from_datasets", kSample, "", "", ""),
+      OfTwo("shuffle of an input", kZip, "", kShuffle, kRepeat),
+      Shard({"shuffle of a shard", absl::StrCat(kShuffle, kRepeat)}),
+  };
+  for (const Pipeline& pipeline : pipelines) {
+    SCOPED_TRACE(pipeline.name);
+    auto input = Open(pipeline);
+    ASSERT_TRUE(input.ok()) << input.status();
+    const std::string position = input->batches().Position();
+    EXPECT_EQ(Open(pipeline, /*seed=*/77)->batches().Restore(position).ToString(),
+              "INVALID_ARGUMENT: the saved input position is in an order that another seed has "
+              "drawn: got tf_random_seed 77, want 1");
+    // Older positions have no seed.
+    const std::string old = absl::StrReplaceAll(position, {{" | tf_random_seed 1", ""}});
+    ASSERT_NE(old, position);
+    EXPECT_TRUE(Open(pipeline, /*seed=*/77)->batches().Restore(old).ok());
+  }
+}
+
+TEST_F(ShuffleTest, AnInputInTheOrderOfItsFilesTakesAnySeed) {
+  const std::string position = Open(kRepeat)->batches().Position();
+  EXPECT_TRUE(Open(kRepeat, /*seed=*/77)->batches().Restore(position).ok());
 }
 
 // Which shuffle it is decides the order: a position without that was written when its place did.

@@ -158,6 +158,10 @@ class ChangedInputTest(ResumeTest):
         self.expect_refused('another input', flags=(
             '--set', 'train.input.transform.shuffle.buffer_size=7'))
 
+    def test_another_seed_of_the_order(self):
+        self.half()
+        self.expect_refused('got tf_random_seed 77, want 1', flags=('--tf_random_seed=77',))
+
     def test_a_mended_file_goes_on_where_it_was(self):
         # Rows in the order of the file: the last is in step 8.
         streamed = ('--set', 'train.input.transform=[{ apply { transformation_func: "parse" } }]')
