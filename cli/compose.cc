@@ -321,6 +321,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
   return EstimatorOptions{.config = std::move(effective),
                           .where = [locations = config.locations](
                                        const std::string& path) { return locations.Where(path); },
+                          .files_read = [config] { return FilesRead(config); },
                           .model_fn = std::move(model.model_fn),
                           .features = std::move(model.features),
                           .topology = TopologyOf(config.run),
@@ -332,6 +333,13 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .canonical = CanonicalConfig(config, model.canonical),
                           .interrupt = &InterruptCount(),
                           .after_checks = [command] { return CheckWarnings(command); }};
+}
+
+std::vector<std::string> InputsOf(const EstimatorOptions& options) {
+  std::vector<std::string> inputs = options.files_read();
+  const std::vector<std::string> state = FilesOfTraining(options.config.model_dir());
+  inputs.insert(inputs.end(), state.begin(), state.end());
+  return inputs;
 }
 
 absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredParts& of_verb,

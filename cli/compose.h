@@ -42,6 +42,10 @@ void ShareReplicas(int processes, LoadedConfig& config, ConfigErrors& errors);
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
                                              ParsedModel model);
 
+// The files that no output of a verb may replace: those of EstimatorOptions::files_read, and those
+// of the training in model_dir.
+std::vector<std::string> InputsOf(const EstimatorOptions& options);
+
 // Loads and checks the configuration, and builds the ModelFn and the InputFns of the parts that
 // `required` names. The error lists every mistake that can be found without data, each with its
 // place. Warnings are logged; under --strict they are an error. `fabric`: the processes that run

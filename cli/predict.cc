@@ -11,7 +11,6 @@
 #include "cli/processes.h"
 #include "cli/progress.h"
 #include "data/character_vocabulary.h"
-#include "data/sources/source_list.h"
 #include "runtime/base/status.h"
 #include "runtime/estimator/processes.h"
 #include "runtime/io/file.h"
@@ -29,6 +28,7 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   const std::string output = command.GetString("output");
   ProgressLine line(command, output.empty());
   composition.options.on_examples = line.Counter("characters");
+  std::vector<std::string> inputs = InputsOf(composition.options);
   Estimator estimator(std::move(composition.options));
   CharacterVocabulary vocabulary;
   std::unique_ptr<TextWriter> writer;
@@ -43,10 +43,8 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
       return absl::InvalidArgumentError(absl::StrCat(where("predict.generate.start_string"),
                                                      ": start_string: ", ids.status().message()));
     }
-    ASSIGN_OR_RETURN(
-        writer,
-        MakeTextWriter(output, {generate.vocabulary_file(), JoinPath(trained.dir, kVocabularyFile)},
-                       generate.num_generate()));
+    inputs.push_back(JoinPath(trained.dir, kVocabularyFile));
+    ASSIGN_OR_RETURN(writer, MakeTextWriter(output, inputs, generate.num_generate()));
     return TextStart{{ids->begin(), ids->end()}, vocabulary.size()};
   };
   bool begun = false;
@@ -56,13 +54,6 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   };
   RETURN_IF_ERROR(estimator.Generate(start, generate, command.GetString("checkpoint"), on_result));
   return writer->Finish();
-}
-
-absl::StatusOr<std::unique_ptr<PredictionWriter>> MakeWriter(const std::string& output,
-                                                             const proto::Predict& predict) {
-  std::vector<std::string> inputs;
-  if (!output.empty()) inputs = FilesOf(predict.input().source());
-  return MakePredictionWriter(output, inputs);
 }
 
 }  // namespace
@@ -80,7 +71,7 @@ absl::Status PredictCommand(const CommandLine& command) {
   }
   const std::string output = command.GetString("output");
   absl::StatusOr<std::unique_ptr<PredictionWriter>> writer = nullptr;
-  if (chief) writer = MakeWriter(output, predict);
+  if (chief) writer = MakePredictionWriter(output, InputsOf(composition.options));
   RETURN_IF_ERROR(FirstErrorOfProcesses(fabric.get(), writer.status()));
   ProgressLine line(command, output.empty());
   composition.options.on_examples = line.Counter("examples");

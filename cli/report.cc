@@ -98,17 +98,18 @@ absl::Status Sort(const CommandLine& command, Report& report) {
   return sorted.ok() ? sorted : Annotate(sorted, "--sort_by");
 }
 
-// Every event file of the report, which the page must not replace.
-std::vector<std::string> EventFiles(const Report& report) {
+// The files of the report's trainings, which the page must not replace.
+std::vector<std::string> FilesOf(const Report& report) {
   std::vector<std::string> files;
   for (const ReportRun& run : report.runs) {
-    files.insert(files.end(), run.folder.event_files.begin(), run.folder.event_files.end());
+    const std::vector<std::string> of_run = FilesOfTraining(run.folder.path);
+    files.insert(files.end(), of_run.begin(), of_run.end());
   }
   return files;
 }
 
 absl::Status WritePage(const Report& report, const HtmlReport& page, const std::string& output) {
-  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(output, EventFiles(report)));
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(output, FilesOf(report)));
   RemoveOnInterrupt({TemporaryName(file).text()});
   return WriteFileAtomically(file, page.html);
 }

@@ -7,17 +7,17 @@
 
 namespace tpurun {
 
-absl::Status CheckTraceFlag(const CommandLine& command) {
+absl::Status CheckTraceFlag(const CommandLine& command, const std::vector<std::string>& inputs) {
   if (!command.Has("trace")) return absl::OkStatus();
   const std::string path = command.GetString("trace");
   if (path.empty()) return absl::InvalidArgumentError("--trace: got \"\", want the name of a file");
   // Before what takes long.
-  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, {}));
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, inputs));
   return OutputFile::Create(file).status();
 }
 
 absl::Status WriteTraceFile(const CommandLine& command, TraceEvents& events) {
-  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(command.GetString("trace"), {}));
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(command.GetString("trace")));
   RemoveOnInterrupt({TemporaryName(file).text()});
   return WriteFileAtomically(file, events.Take());
 }

@@ -257,4 +257,21 @@ absl::StatusOr<proto::RunConfig> EffectiveConfig(const LoadedConfig& config) {
   return run;
 }
 
+std::vector<std::string> FilesRead(const LoadedConfig& config) {
+  std::vector<std::string> files = {config.run_path, config.model_path};
+  const auto visit = [&](const FieldDescriptor& field, const std::string&,
+                         const std::string& value) {
+    if (IsPath(field)) {
+      const auto found = Glob(value).value_or(std::vector<std::string>());
+      files.insert(files.end(), found.begin(), found.end());
+    }
+    return value;
+  };
+  proto::RunConfig run = config.run;
+  ForEachString(&run, "", visit);
+  proto::ModelSpec model = config.model;
+  ForEachString(&model, "model", visit);
+  return files;
+}
+
 }  // namespace tpurun

@@ -59,6 +59,10 @@ absl::StatusOr<LoadedConfig> LoadSoundConfig(const LoadOptions& options);
 // exists.
 absl::StatusOr<proto::RunConfig> EffectiveConfig(const LoadedConfig& config);
 
+// The files that the configuration was read from, and those that it names, patterns expanded. Some
+// may not exist.
+std::vector<std::string> FilesRead(const LoadedConfig& config);
+
 }  // namespace tpurun
 
 #endif  // TPURUN_CLI_CONFIG_LOAD_CONFIG_H_

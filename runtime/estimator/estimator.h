@@ -67,6 +67,8 @@ struct EstimatorOptions {
   std::function<std::string(const std::string& path)> where = [](const std::string& path) {
     return path;
   };
+  // Returns the files of the configuration and those that it names. No output may replace them.
+  std::function<std::vector<std::string>()> files_read = [] { return std::vector<std::string>(); };
   ModelFn model_fn;
   std::vector<FeatureSpec> features;  // features that the model declares
   Topology topology = {};             // the replicas of one batch

@@ -195,10 +195,14 @@ absl::StatusOr<InfeedPtr> CreateInfeed(const EstimatorOptions& options, ModeKey 
   if (!options.dump_infeed.empty()) {
     const int process = options.topology.process;
     const std::string file = process > 0 ? absl::StrCat(name, "_process_", process) : name;
-    ASSIGN_OR_RETURN(infeed.dump, InfeedDump::Create(options.dump_infeed, file, program.infeed,
-                                                     {.first_step = first_step,
-                                                      .first_core = deployment.first_replica(),
-                                                      .num_cores = deployment.local_replicas()}));
+    absl::StatusOr<std::unique_ptr<InfeedDump>> dump =
+        InfeedDump::Create(options.dump_infeed, file, program.infeed,
+                           {.first_step = first_step,
+                            .first_core = deployment.first_replica(),
+                            .num_cores = deployment.local_replicas()},
+                           options.files_read());
+    if (!dump.ok()) return Annotate(dump.status(), "--dump_infeed");
+    infeed.dump = *std::move(dump);
   }
   return Infeed::Create(input.features, std::move(input.batches), program, std::move(infeed));
 }

@@ -10,6 +10,7 @@
 #include "proto/checkpoint_state.pb.h"
 #include "proto/text_errors.h"
 #include "runtime/base/status.h"
+#include "runtime/io/event_writer.h"
 #include "runtime/io/file.h"
 
 namespace tpurun {
@@ -33,6 +34,7 @@ std::string RelativeTo(const std::string& dir, const std::string& path) {
 }
 
 constexpr char kCheckpoint[] = "checkpoint";
+constexpr char kRunConfig[] = "run_config.pbtxt";
 constexpr char kPending[] = "checkpoint.pending";
 constexpr char kDeletedCheckpoint[] = "tpurun/deleted_checkpoint";  // a status' payload
 
@@ -120,7 +122,18 @@ absl::Status DeletedCheckpoint(const std::string& prefix) {
 
 std::string CheckpointStatePath(const std::string& dir) { return JoinPath(dir, kCheckpoint); }
 
-std::string RunConfigPath(const std::string& dir) { return JoinPath(dir, "run_config.pbtxt"); }
+std::string RunConfigPath(const std::string& dir) { return JoinPath(dir, kRunConfig); }
+
+std::vector<std::string> FilesOfTraining(const std::string& dir) {
+  std::vector<std::string> files;
+  for (const std::string& name : ListDirectory(dir).value_or(std::vector<std::string>())) {
+    if (name == kCheckpoint || name == kRunConfig || name == "graph.pbtxt" ||
+        absl::StartsWith(name, "model.ckpt-") || IsEventFileName(name)) {
+      files.push_back(JoinPath(dir, name));
+    }
+  }
+  return files;
+}
 
 absl::StatusOr<CheckpointState> ReadCheckpointState(const FilePath& dir) {
   return ReadState(dir, kCheckpoint);

@@ -35,8 +35,12 @@ std::string CheckpointStatePath(const std::string& dir);
 // "DIR/run_config.pbtxt", the effective configuration of the training in DIR.
 std::string RunConfigPath(const std::string& dir);
 
-// The first line of that file, a comment. It marks a copy of the file, whatever the name of the
-// copy.
+// The files that a training keeps in `dir`: `checkpoint`, its configuration and its graph, those of
+// checkpoints, and event files. Empty if the directory cannot be listed.
+std::vector<std::string> FilesOfTraining(const std::string& dir);
+
+// The first line of run_config.pbtxt, a comment. It marks a copy of the file, whatever the name of
+// the copy.
 inline constexpr char kRunConfigMark[] =
     "# Written by a training of tpurun. Its hooks run only with --run_hooks, wherever it is copied "
     "to; "

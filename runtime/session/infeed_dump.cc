@@ -71,13 +71,15 @@ void AppendRows(const Shape& shape, int64_t rows, const std::byte* values, std::
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<InfeedDump>> InfeedDump::Create(const std::string& dir,
-                                                               const std::string& name,
-                                                               std::vector<InfeedSlot> slots,
-                                                               const Numbers& numbers) {
+absl::StatusOr<std::unique_ptr<InfeedDump>> InfeedDump::Create(
+    const std::string& dir, const std::string& name, std::vector<InfeedSlot> slots,
+    const Numbers& numbers, const std::vector<std::string>& inputs) {
   RETURN_IF_ERROR(MakeDirectories(dir));
-  ASSIGN_OR_RETURN(std::unique_ptr<FileSink> file,
-                   FileSink::Create(JoinPath(dir, name + ".jsonl")));
+  const std::string path = JoinPath(dir, name + ".jsonl");
+  // What else ReplaceableFile refuses, a pipe or a device, is written to.
+  const absl::Status replaced = ReplaceableFile(path, inputs).status();
+  if (absl::IsInvalidArgument(replaced)) return replaced;
+  ASSIGN_OR_RETURN(std::unique_ptr<FileSink> file, FileSink::Create(path));
   return std::unique_ptr<InfeedDump>(new InfeedDump(std::move(file), std::move(slots), numbers));
 }
 

@@ -30,11 +30,10 @@ class InfeedDump {
     int num_cores = 1;
   };
 
-  // Creates DIR/NAME.jsonl, empty, and the directory.
-  static absl::StatusOr<std::unique_ptr<InfeedDump>> Create(const std::string& dir,
-                                                            const std::string& name,
-                                                            std::vector<InfeedSlot> slots,
-                                                            const Numbers& numbers);
+  // Creates DIR/NAME.jsonl, empty, and the directory. InvalidArgument if it is one of `inputs`.
+  static absl::StatusOr<std::unique_ptr<InfeedDump>> Create(
+      const std::string& dir, const std::string& name, std::vector<InfeedSlot> slots,
+      const Numbers& numbers, const std::vector<std::string>& inputs = {});
   // `entry` has the layout LayoutOf(slots, num_cores), of those `slots` or, if they are nullptr, of
   // those of Create. After the call other processes can read the lines.
   absl::Status Write(int64_t batch, const std::byte* entry,

@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 
-from program import ProgramTest, latest_step, tree, write
+from program import ProgramTest, latest_step, read, tree, write
 
 
 class OutputTest(ProgramTest):
@@ -168,6 +168,52 @@ class OutputTest(ProgramTest):
                 process.send_signal(number)
                 done = self.finish(process)
                 self.assertEqual((done.code, os.listdir(self.path('out'))), (code, []), str(done))
+
+    def test_no_output_takes_the_place_of_what_is_read(self):
+        """Nor of a file of the training, whatever its name."""
+        shutil.copy(self.path('iris', 'run.textproto'), self.path('iris', 'run.jsonl'))
+        shutil.copy(self.path('iris', 'iris_test.csv'), self.path('iris', 'rows.jsonl'))
+        for mode in ('train', 'evaluate', 'predict'):
+            shutil.copy(self.path('iris', 'iris_test.csv'), self.path('iris', f'{mode}.jsonl'))
+        run = ('--config=iris/run.jsonl', '--model_dir=model')
+        other = ('--set', 'evaluate.0.input.source.text_line.file="iris/rows.jsonl"')
+        rows = ('--set', 'predict.input={ source { text_line { file: "iris/predict.jsonl" skip_lines: 1 } }'
+                ' transform { apply { transformation_func: "parse" } } }')
+        before = tree(self.path())
+        for flag, path, arguments in (
+                ('trace', 'iris/run.jsonl', ('profile', *run, '--steps=2')),
+                ('trace', 'iris/model.textproto', ('profile', *run, '--steps=2')),
+                ('trace', 'iris/iris_training.csv', ('profile', *run, '--steps=2')),
+                ('trace', 'model/checkpoint', ('profile', *run, '--steps=2')),
+                ('trace', 'iris/iris_test.csv', ('check', *run)),
+                ('trace', 'model/graph.pbtxt', ('check', *run)),
+                ('output', 'iris/run.jsonl', ('predict', *run)),
+                ('output', 'iris/rows.jsonl', ('predict', *run, *other)),
+                ('output', 'model/checkpoint', ('report', 'model')),
+                ('output', 'model/run_config.pbtxt', ('report', 'model')),
+                ('output', 'model/model.ckpt-20.index', ('report', 'model')),
+                ('dump_infeed', 'iris/train.jsonl', (
+                    'train', *run, '--max_steps=25', '--allow_changed_input',
+                    '--set', 'train.input.source.text_line.file="iris/train.jsonl"')),
+                ('dump_infeed', 'iris/evaluate.jsonl', (
+                    'evaluate', *run,
+                    '--set', 'evaluate.0.input.source.text_line.file="iris/evaluate.jsonl"')),
+                ('dump_infeed', 'iris/predict.jsonl', ('predict', *run, *rows))):
+            value = os.path.dirname(path) if flag == 'dump_infeed' else path
+            done = self.call(*arguments, f'--{flag}={value}')
+            self.assertEqual((done.code, done.out, len(done.messages)), (2, '', 1), str(done))
+            self.assertIn(f'{path} is an input too, want another name for the output', done.messages[0])
+            self.assertEqual(tree(self.path()), before, str(done))
+
+    def test_the_graph_of_a_training_does_not_replace_its_model(self):
+        shutil.copytree(self.path('iris'), self.path('own'))
+        os.rename(self.path('own', 'model.textproto'), self.path('own', 'graph.pbtxt'))
+        before = read(self.path('own', 'graph.pbtxt'))
+        done = self.call('train', '--config=own/run.textproto', '--model=own/graph.pbtxt',
+                         '--model_dir=own', '--max_steps=5')
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('own/graph.pbtxt is an input too', done.messages[0])
+        self.assertEqual(read(self.path('own', 'graph.pbtxt')), before)
 
     def test_json_logs(self):
         done = self.succeed(*self.iris('train', 'model', '--max_steps=25', '--log_format=json'))
