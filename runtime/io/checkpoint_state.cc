@@ -34,7 +34,6 @@ std::string RelativeTo(const std::string& dir, const std::string& path) {
 }
 
 constexpr char kCheckpoint[] = "checkpoint";
-constexpr char kRunConfig[] = "run_config.pbtxt";
 constexpr char kPending[] = "checkpoint.pending";
 constexpr char kDeletedCheckpoint[] = "tpurun/deleted_checkpoint";  // a status' payload
 
@@ -122,13 +121,14 @@ absl::Status DeletedCheckpoint(const std::string& prefix) {
 
 std::string CheckpointStatePath(const std::string& dir) { return JoinPath(dir, kCheckpoint); }
 
-std::string RunConfigPath(const std::string& dir) { return JoinPath(dir, kRunConfig); }
+std::string RunConfigPath(const std::string& dir) { return JoinPath(dir, "run_config.pbtxt"); }
 
 std::vector<std::string> FilesOfTraining(const std::string& dir) {
   std::vector<std::string> files;
   for (const std::string& name : ListDirectory(dir).value_or(std::vector<std::string>())) {
-    if (name == kCheckpoint || name == kRunConfig || name == "graph.pbtxt" ||
-        absl::StartsWith(name, "model.ckpt-") || IsEventFileName(name)) {
+    if (name == kCheckpoint || name == kPending || name == "vocabulary.txt" ||
+        absl::EndsWith(name, ".pbtxt") || absl::StartsWith(name, "model.ckpt-") ||
+        IsEventFileName(name)) {
       files.push_back(JoinPath(dir, name));
     }
   }

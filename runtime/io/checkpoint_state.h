@@ -35,8 +35,9 @@ std::string CheckpointStatePath(const std::string& dir);
 // "DIR/run_config.pbtxt", the effective configuration of the training in DIR.
 std::string RunConfigPath(const std::string& dir);
 
-// The files that a training keeps in `dir`: `checkpoint`, its configuration and its graph, those of
-// checkpoints, and event files. Empty if the directory cannot be listed.
+// The files that a training keeps in `dir`: `checkpoint`, all .pbtxt (its configuration, its graph,
+// its best checkpoint), vocabulary.txt, those of checkpoints, and event files. Empty if the
+// directory cannot be listed.
 std::vector<std::string> FilesOfTraining(const std::string& dir);
 
 // The first line of run_config.pbtxt, a comment. It marks a copy of the file, whatever the name of

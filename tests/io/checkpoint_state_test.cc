@@ -75,6 +75,21 @@ TEST_F(CheckpointStateTest, NamesInTheDirectoryAreRelative) {
   EXPECT_EQ(read->last_preserved, 2.5);
 }
 
+TEST_F(CheckpointStateTest, FilesOfATrainingAreThoseThatItsFolderNeeds) {
+  const TempDir dir;
+  for (const char* const name :
+       {"best_checkpoint.pbtxt", "checkpoint", "events.out.tfevents.1.host", "graph.pbtxt",
+        "model.ckpt-5.index", "notes.txt", "report.html", "rows.jsonl", "vocabulary.txt"}) {
+    std::ofstream(dir.Path(name)) << "x";
+  }
+  EXPECT_THAT(
+      FilesOfTraining(dir.path()),
+      ::testing::ElementsAre(dir.Path("best_checkpoint.pbtxt"), dir.Path("checkpoint"),
+                             dir.Path("events.out.tfevents.1.host"), dir.Path("graph.pbtxt"),
+                             dir.Path("model.ckpt-5.index"), dir.Path("vocabulary.txt")));
+  EXPECT_TRUE(FilesOfTraining(dir.Path("absent")).empty());
+}
+
 TEST_F(CheckpointStateTest, DamageIsDataLossWithItsPlace) {
   Write("model_checkpoint_path: \"a\"\nall_model_checkpoint_pbths: \"a\"\n");
   const absl::Status misspelt = ReadCheckpointState(dir_.path()).status();
