@@ -56,17 +56,17 @@ void CombinedInput::AddRows(int64_t rows) {
 }
 
 absl::Status CombinedInput::Run(std::span<const Item> items, RowChain& chain) {
-  if (!chain.has_state()) {
+  if (!has_first_) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!has_first_) {
-      chain.MakeState();
-      const absl::Status status = chain.Run(items);
+      if (!chain.has_state()) chain.MakeState();
+      RETURN_IF_ERROR(chain.Run(items));
       first_.TakeState(chain);
       has_first_ = true;
-      return status;
+      return absl::OkStatus();
     }
-    chain.TakeState(first_);
   }
+  if (!chain.has_state()) chain.TakeState(first_);
   return chain.Run(items);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TPURUN_DATA_COMBINED_RECORDS_H_
 #define TPURUN_DATA_COMBINED_RECORDS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -58,8 +59,8 @@ class CombinedInput {
   const RowSteps steps_;
   std::mutex mutex_;        // guards the fields below; a lane is used by its thread alone
   std::deque<Lane> lanes_;  // [thread]
-  RowChain first_;          // has the state after the first rows
-  bool has_first_ = false;
+  RowChain first_;          // has the state after the first rows that were accepted
+  std::atomic<bool> has_first_ = false;
 };
 
 // A kind of combination draws its elements and makes their rows; this class holds what they are

@@ -57,10 +57,14 @@ absl::Status RowMap::RunAll(std::span<const Item> items, const Around& around,
   const Clock::time_point begin = Clock::now();
   const auto count = std::ssize(items);
   int64_t done = 0;
-  if (seconds_per_row_ == 0 || pool_.num_threads() == 1) {  // the first block shows it
-    done = pool_.num_threads() == 1 ? count : std::min(count, steps_.most_rows);
-    RETURN_IF_ERROR(RunInTurn(0, steps_.most_rows, items.first(done), around, refused));
-    if (done > 0) seconds_per_row_ = SecondsSince(begin) / static_cast<double>(done);
+  while (done < count && (!has_first_ || seconds_per_row_ == 0 || pool_.num_threads() == 1)) {
+    const int64_t end = pool_.num_threads() == 1 ? count : std::min(count, done + steps_.most_rows);
+    const size_t refused_before = refused->size();
+    RETURN_IF_ERROR(RunInTurn(done, steps_.most_rows, items.first(end), around, refused));
+    const auto newly_refused = static_cast<int64_t>(refused->size() - refused_before);
+    has_first_ = has_first_ || newly_refused < end - done;
+    done = end;
+    seconds_per_row_ = SecondsSince(begin) / static_cast<double>(done);
   }
   const int64_t rest = count - done;
   if (rest == 0) return absl::OkStatus();

@@ -92,6 +92,8 @@ class RowMap {
   const bool looks_only_;
   ThreadPool pool_;
   std::vector<RowChain> chains_;  // [thread]
+  // A row was accepted: chains_[0] knows what the first row decides, and others can take its state.
+  bool has_first_ = false;
   std::vector<int64_t> skipped_;
   double seconds_per_row_ = 0;  // of one thread, in the last Run; 0: not known
 };

@@ -51,6 +51,28 @@ RowTransform Times1000(std::set<int64_t> bad = {}) {
   return transform;
 }
 
+// y = x - the first x that is accepted: the state of a transform that the first row decides. Rows
+// below `bad` are refused.
+RowTransform FromTheFirst(int64_t bad) {
+  RowTransform transform;
+  transform.output = {{"x", proto::INT64, {}}, {"y", proto::INT64, {}}};
+  transform.reads = {"x"};
+  transform.makes = {"y"};
+  transform.apply = [bad, first = int64_t{-1}](const RowBatch& rows,
+                                               Table* out) mutable -> absl::Status {
+    Column& y = out->column("y");
+    y.bytes.resize(rows.in.rows * sizeof(int64_t));
+    for (int64_t row = 0; row < rows.in.rows; ++row) {
+      const int64_t x = rows.in.column("x").values<int64_t>()[row];
+      if (x < bad) return absl::DataLossError(absl::StrCat(rows.where(row), " is bad"));
+      if (first < 0) first = x;
+      y.values<int64_t>()[row] = x - first;
+    }
+    return absl::OkStatus();
+  };
+  return transform;
+}
+
 // A column of as many zeros as x modulo 5, plus one.
 RowTransform Varying() {
   RowTransform transform;
@@ -115,6 +137,25 @@ TEST_P(RowMapTest, NumbersGoToLentMemory) {
       [](const RowMap::Block&, const Table&) { return absl::OkStatus(); });
   ASSERT_TRUE(status.ok()) << status;
   for (int64_t row = 0; row < kRows; ++row) EXPECT_EQ(batch[row], row * 1000);
+}
+
+// A block has 128 rows.
+TEST_P(RowMapTest, TheFirstRowThatIsAcceptedDecides) {
+  const auto records = Numbers();
+  for (const int64_t bad : {0, 5, 128, 300}) {
+    RowMapArgs args = Args({FromTheFirst(bad)});
+    args.settings.skipped = std::make_shared<SkippedRows>("input", [](const std::string&) {});
+    RowMap map(records.get(), std::move(args));
+    std::vector<int64_t> made(kRows, -1);
+    const absl::Status status =
+        map.Run(AllItems(), nullptr, [&](const RowMap::Block& block, const Table& rows) {
+          for (int64_t row = 0; row < block.count; ++row)
+            made[block.begin + row] = rows.column("y").values<int64_t>()[row];
+          return absl::OkStatus();
+        });
+    ASSERT_TRUE(status.ok()) << status;
+    for (int64_t row = 0; row < kRows; ++row) EXPECT_EQ(made[row], row < bad ? -1 : row - bad);
+  }
 }
 
 TEST_P(RowMapTest, TheFirstMistakeOfTheRecordsIsTold) {
