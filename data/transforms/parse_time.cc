@@ -22,22 +22,29 @@ using Part = proto::ParseTime::Part;
 
 constexpr char kEpochFormat[] = "%Y-%m-%d";
 
-// Whether the time, which was read by the format, has the four digits of a year that %Y stands for,
-// as to Python's strptime. absl takes any number of digits: the year of "01/02/23" would be 23.
-bool HasItsYear(absl::Time time, std::string_view format) {
-  if (format.find("%Y") == std::string_view::npos) return true;
-  const int64_t year = absl::ToCivilYear(time, absl::UTCTimeZone()).year();
-  return year >= 1000 && year <= 9999;
+// %Y are four digits, as to Python's strptime, which is %E4Y to absl. Its own %Y takes any number
+// of them: the year of "01/02/23" would be 23.
+std::string FormatOfAbsl(std::string_view format) {
+  std::string of_absl;
+  for (size_t i = 0; i < format.size(); ++i) {
+    of_absl += format[i];
+    if (format[i] != '%' || ++i == format.size()) continue;
+    of_absl += format[i] == 'Y' ? "E4Y" : std::string(1, format[i]);
+  }
+  return of_absl;
 }
 
-// nullopt if the text is not a time of any of the formats.
+// Python's years begin with 1. absl takes "0000" and "-001" for four digits, too.
+bool HasYear(absl::Time time) { return absl::ToCivilYear(time, absl::UTCTimeZone()).year() >= 1; }
+
+// nullopt if the text is not a time of any of the formats, which are those of absl.
 std::optional<absl::Time> FindTime(std::string_view text, const std::vector<std::string>& formats) {
   for (const std::string& format : formats) {
     absl::Time time;
     std::string unused;
     // "infinite-future" is one to absl.
     if (absl::ParseTime(format, ToAbsl(text), &time, &unused) && time != absl::InfiniteFuture() &&
-        time != absl::InfinitePast() && HasItsYear(time, format)) {
+        time != absl::InfinitePast() && HasYear(time)) {
       return time;
     }
   }
@@ -110,7 +117,8 @@ std::optional<RowTransform> BindParseTime(const proto::Transform& transform, con
                                        input[index].varies() ? " of one shape" : "", ", got ",
                                        input[index].ToString()));
   }
-  const std::optional<absl::Time> epoch = FindTime(parse_time.epoch(), {kEpochFormat});
+  const std::optional<absl::Time> epoch =
+      FindTime(parse_time.epoch(), {FormatOfAbsl(kEpochFormat)});
   if (!epoch.has_value()) {
     errors.Add("epoch", absl::StrCat("epoch must be a date such as 1970-01-01, got ",
                                      Quote(parse_time.epoch())));
@@ -122,7 +130,8 @@ std::optional<RowTransform> BindParseTime(const proto::Transform& transform, con
     bound.makes.push_back(output.name());
     PutColumn({output.name(), TypeOfPart(output.part()), input[index].dims}, &bound.output);
   }
-  const std::vector<std::string> formats(parse_time.format().begin(), parse_time.format().end());
+  std::vector<std::string> formats;
+  for (const std::string& format : parse_time.format()) formats.push_back(FormatOfAbsl(format));
   bound.apply = [parse_time, formats, epoch = *epoch](const RowBatch& rows, Table* out) {
     const Column& texts = rows.in.column(parse_time.feature());
     for (const auto& output : parse_time.output()) out->column(output.name()).Clear();
@@ -134,7 +143,7 @@ std::optional<RowTransform> BindParseTime(const proto::Transform& transform, con
         return absl::DataLossError(absl::StrCat(
             rows.where(i / elements), ": feature ", Quote(parse_time.feature()),
             ": want a time of the format ",
-            absl::StrJoin(formats, " or ",
+            absl::StrJoin(parse_time.format(), " or ",
                           [](std::string* to, const std::string& f) { to->append(Quote(f)); }),
             ", got ", ShownField(text)));
       }
