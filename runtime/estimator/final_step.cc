@@ -11,6 +11,14 @@ namespace {
 // From this number on a double cannot represent every number of steps.
 constexpr double kMaxSteps = 9007199254740992.0;  // 2^53
 
+// The largest whole number that is not above x, the result of two operations on a number that was
+// rounded to double: 2.3 * 100 is 229.99999999999997, and 230 is meant.
+double FloorOfRounded(double x) {
+  const double nearest = std::round(x);
+  const double error = 2 * std::numeric_limits<double>::epsilon() * x;
+  return std::abs(nearest - x) <= error ? nearest : std::floor(x);
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> FinalStep(const proto::RunConfig& config, int64_t start_step,
@@ -26,8 +34,8 @@ absl::StatusOr<int64_t> FinalStep(const proto::RunConfig& config, int64_t start_
       return absl::InvalidArgumentError(
           "train.epochs needs an input whose examples can be counted; give max_steps or steps");
     }
-    const double steps = std::floor(train.epochs() * static_cast<double>(examples_per_epoch) /
-                                    static_cast<double>(batch));
+    const double steps = FloorOfRounded(train.epochs() * static_cast<double>(examples_per_epoch) /
+                                        static_cast<double>(batch));
     if (steps >= kMaxSteps) {
       return absl::InvalidArgumentError(absl::StrCat("train.epochs: ", train.epochs(),
                                                      " epochs are ", steps,
