@@ -240,13 +240,12 @@ absl::Status FirstOf(const ConfigErrors& errors) {
                        : absl::InvalidArgumentError(first.message);
 }
 
-// A single value in text format: strings get their quotes, enumerators lose them.
+// A single value in text format: strings get their quotes, enumerators lose them. The blanks around
+// a string without quotes are its own.
 std::string TextFormatValue(const FieldDescriptor& field, const std::string& value) {
   const absl::string_view stripped = absl::StripAsciiWhitespace(value);
-  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-    return IsQuoted(stripped) ? std::string(stripped)
-                              : Quote(std::string_view(stripped.data(), stripped.size()));
-  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && !IsQuoted(stripped))
+    return Quote(value);
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_ENUM && IsQuoted(stripped)) {
     return std::string(stripped.substr(1, stripped.size() - 2));
   }
@@ -267,7 +266,10 @@ std::string FieldText(const Target& target, const Edit& edit) {
       value = std::string(stripped);
     } else {
       std::vector<std::string> items = SplitList({stripped.data() + 1, stripped.size() - 2});
-      for (std::string& item : items) item = TextFormatValue(field, item);
+      for (std::string& item : items) {
+        absl::StripAsciiWhitespace(&item);
+        item = TextFormatValue(field, item);
+      }
       value = absl::StrCat("[", absl::StrJoin(items, ", "), "]");
     }
   } else {
@@ -462,6 +464,8 @@ absl::StatusOr<Edit> ParseSet(std::string_view text) {
     path.remove_suffix(1);
   }
   edit.path = std::string(absl::StripAsciiWhitespace(ToAbsl(path)));
+  // PATH = VALUE: with blanks around the sign.
+  if (absl::EndsWith(ToAbsl(path), " ")) absl::StripLeadingAsciiWhitespace(&edit.value);
   if (edit.path.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(flag, ": want a path before +="));
   }

@@ -98,6 +98,17 @@ TEST(SetTest, StringsAndEnumeratorsNeedNoQuotes) {
             ModelWith("units: 10", "units: 10 activation: RELU"));
 }
 
+TEST(SetTest, BlanksOfAStringAreItsOwn) {
+  EXPECT_EQ(AfterSet("model_dir=/tmp/x "), RunWith("/tmp/m", "/tmp/x "));
+  EXPECT_EQ(AfterSet("model_dir= /tmp/x"), RunWith("/tmp/m", " /tmp/x"));
+  EXPECT_EQ(AfterSet("model_dir=\t"), RunWith("/tmp/m", "\\t"));
+  EXPECT_EQ(AfterSet("model_dir= ' '"), RunWith("/tmp/m", " "));
+  // Around the sign, and around the items of a list, they are none of the value's.
+  EXPECT_EQ(AfterSet("model_dir = /tmp/x"), RunWith("/tmp/m", "/tmp/x"));
+  EXPECT_EQ(AfterSet("predict.keys=[ a, b ]"),
+            RunWith("keys: \"class_ids\" keys: \"logits\"", "keys: 'a' keys: 'b'"));
+}
+
 TEST(SetTest, ElementsAreChosenByNumberNameOrKind) {
   EXPECT_EQ(AfterSet("evaluate.1.steps=9"), RunWith("steps: 4", "steps: 9"));
   EXPECT_EQ(AfterSet("evaluate[1].steps=9"), RunWith("steps: 4", "steps: 9"));
