@@ -392,10 +392,6 @@ void BuildLosses(ModelContext& m) {
   }
 }
 
-Value ReduceLoss(GraphBuilder& b, const LossTerm& term) {
-  return TimesFactor(b, term, Reduce(b, term));
-}
-
 TrainLoss ReduceLosses(GraphBuilder& b, const std::vector<LossTerm>& terms,
                        const std::vector<Value>& regularization) {
   const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);

@@ -63,9 +63,6 @@ Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t 
 // absent label is left out.
 void BuildLosses(ModelContext& m);
 
-// TRAIN: returns the reduced loss times its factor, f32[]. A loss whose weights are all 0 is 0.
-Value ReduceLoss(GraphBuilder& b, const LossTerm& term);
-
 // The loss of one core's rows in training, f32[] each.
 struct TrainLoss {
   Value total;  // the sum of the reduced losses times their factors, and of the regularization
@@ -73,8 +70,8 @@ struct TrainLoss {
   // there is only one, which is the total.
   std::vector<NamedValue> parts;
 };
-// TRAIN: reduces the losses. Each element of `regularization` is f32[rows], with any number of
-// rows.
+// TRAIN: reduces the losses. A loss whose weights are all 0 is 0. Each element of `regularization`
+// is f32[rows], with any number of rows.
 TrainLoss ReduceLosses(GraphBuilder& b, const std::vector<LossTerm>& terms,
                        const std::vector<Value>& regularization);
 

@@ -260,7 +260,7 @@ EstimatorSpec Build(const proto::ModelSpec& spec, const ModelFnArgs& args, const
     if (!m.losses.empty()) loss = ReduceLosses(b, m.losses, regularization);
     result.loss = loss.total;
     if (has_all_variables) {
-      result.optimizers = ChooseOptimizers(m, result.loss);
+      result.optimizers = ChooseOptimizers(m, result.loss, regularization);
       BuildSummaries(m, loss.parts, result);
     }
     // A spec without optimizer or loss is valid for the other modes.

@@ -40,13 +40,13 @@ const ConfigPlace& FrozenPlace() {
 
 // Returns the loss that the optimizer minimizes. Invalid after a mistake, which is reported.
 Value LossOf(ModelContext& m, const proto::Optimizer& optimizer, const ConfigPlace& place,
-             Value total) {
+             Value total, const std::vector<Value>& regularization) {
   if (!optimizer.has_loss()) return total;
   std::vector<std::string> names;
   for (const proto::Loss& loss : m.spec.loss()) names.push_back(loss.name());
   for (const LossTerm& term : m.losses) {
     if (term.name != optimizer.loss()) continue;
-    return ReduceLoss(m.b, term);
+    return ReduceLosses(m.b, {term}, regularization).total;
   }
   for (const proto::Loss& loss : m.spec.loss()) {
     if (loss.name() != optimizer.loss() || loss.reduction() != proto::Loss::NONE) continue;
@@ -90,7 +90,8 @@ void CheckOptimizers(ModelContext& m) {
   }
 }
 
-std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
+std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total,
+                                            const std::vector<Value>& regularization) {
   const std::vector<std::string> names = OptimizerNames(m.spec);
   std::vector<OptimizerSpec> chosen;
   for (int i = 0; i < m.spec.optimizer_size(); ++i) {
@@ -98,8 +99,9 @@ std::vector<OptimizerSpec> ChooseOptimizers(ModelContext& m, Value total) {
     const ConfigPlace place = OptimizerPlace(i, names[i]);
     for (const NamePatterns& patterns : NamePatternsOf(optimizer))
       m.CheckMatches(place, patterns.field, patterns.expressions);
-    chosen.push_back(
-        {.optimizer = optimizer, .name = names[i], .loss = LossOf(m, optimizer, place, total)});
+    chosen.push_back({.optimizer = optimizer,
+                      .name = names[i],
+                      .loss = LossOf(m, optimizer, place, total, regularization)});
   }
   m.CheckMatches(FrozenPlace(), "frozen", m.spec.frozen());
   const std::vector<Variable>& variables = m.b.graph().variables();

@@ -162,6 +162,32 @@ class HeadsTest(ProgramTest):
         self.assertIn('"logits" is the result of a sigmoid, and the head takes one itself',
                       done.out)
 
+    def test_an_optimizer_of_one_loss_minimizes_the_regularization_too(self):
+        """Of a weight 1 whose loss has no gradient a step takes 0.5 * 0.25."""
+        write(self.path('model.textproto'), """
+            feature { name: "x" }
+            label { name: "y" }
+            layer { name: "row" concat {} input: "x" }
+            layer { name: "a" dense { units: 1 use_bias: false kernel_initializer { ones {} } } }
+            layer { name: "b" input: "row" dense { units: 1 use_bias: false
+                                                   kernel_initializer { ones {} } } }
+            loss { name: "of_a" mean_squared_error { labels: "y" predictions: "a" } }
+            loss { name: "of_b" mean_squared_error { labels: "y" predictions: "b" } }
+            prediction { name: "a" tensor: "a" }
+            prediction { name: "b" tensor: "b" }
+            regularization { l2 { scale: 0.25 exclude: "^b/" } }
+            optimizer { name: "one" gradient_descent {} learning_rate { constant: 0.5 } loss: "of_a" var_list: "^a/" }
+            optimizer { name: "two" gradient_descent {} learning_rate { constant: 0.5 } loss: "of_b" var_list: "^b/" }
+        """)
+        row = '{ source { from_tensor_slices { feature { name: "x" float { value: %s } } %s } } %s }'
+        zeros = row % (0, 'feature { name: "y" float { value: 0 } }', 'transform { repeat {} }')
+        write(self.path('run.textproto'), f"""
+            model_dir: "model" model_file: "model.textproto" train_batch_size: 16 predict_batch_size: 8
+            train {{ input {zeros} }} predict {{ input {row % (1, '', '')} }}""")
+        self.succeed('train', '--config=run.textproto', '--max_steps=1')
+        done = self.succeed('predict', '--config=run.textproto')
+        self.assertEqual(json.loads(done.out), {'a': [0.875], 'b': [1]})
+
     def test_a_transform_is_taken_out_by_its_kind(self):
         done = self.succeed(*self.iris('config', 'model', '--unset', 'train.input.transform.shuffle'))
         self.assertNotIn('shuffle', done.out)
