@@ -264,11 +264,13 @@ class Estimator {
  private:
   // Calls options_.after_checks the first time only: the end of the run reports later warnings.
   absl::Status CheckOnce();
-  // Calls `after_checks` before the first write.
+  // Calls `after_checks` before the first write. `once`: each model has one number, the newest, in
+  // its folder. If the newest one there has the same bytes, it stays.
   absl::StatusOr<ExportedFiles> ExportChecked(const proto::Export& config,
                                               const std::string& checkpoint,
                                               const ExportInputs& inputs,
-                                              const std::function<absl::Status()>& after_checks);
+                                              const std::function<absl::Status()>& after_checks,
+                                              bool once);
   // Trains from `start`, the contents of model_dir. Returns nullopt and writes nothing if
   // model_dir was absent and another training has used it meanwhile: `start` has then locked it.
   absl::StatusOr<std::optional<TrainResult>> TrainFrom(TrainPeers& peers, TrainStart& start,

@@ -70,6 +70,20 @@ absl::StatusOr<std::vector<FormatModel>> ExportModels(const EstimatorOptions& op
   return models;
 }
 
+// The models in `base` with the same files as the one in `dir`, which is of step `step`, in
+// ascending order of their numbers.
+absl::StatusOr<std::vector<std::string>> EqualModels(const ExportFormatDef& format,
+                                                     const std::string& base, int64_t step,
+                                                     const std::string& dir) {
+  std::vector<std::string> equal;
+  for (const std::string& model : NumberedDirectories(base)) {
+    if (format.step_of(model) != step) continue;
+    ASSIGN_OR_RETURN(const bool is_equal, HaveEqualFiles(model, dir));
+    if (is_equal) equal.push_back(model);
+  }
+  return equal;
+}
+
 }  // namespace
 
 std::string ExportDirectory(const proto::RunConfig& config) {
@@ -88,12 +102,12 @@ absl::Status Estimator::CheckExport(const proto::Export& config) {
 absl::StatusOr<ExportedFiles> Estimator::Export(const proto::Export& config,
                                                 const std::string& checkpoint,
                                                 const ExportInputs& inputs) {
-  return ExportChecked(config, checkpoint, inputs, options_.after_checks);
+  return ExportChecked(config, checkpoint, inputs, options_.after_checks, /*once=*/false);
 }
 
 absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
     const proto::Export& config, const std::string& checkpoint, const ExportInputs& inputs,
-    const std::function<absl::Status()>& after_checks) {
+    const std::function<absl::Status()>& after_checks, bool once) {
   ASSIGN_OR_RETURN(const std::optional<Checkpoint> chosen,
                    ChooseCheckpoint(ModeKey::kPredict, options_.config.model_dir(), checkpoint));
   if (!chosen.has_value()) {
@@ -127,8 +141,8 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
   if (to.directory().empty()) to.set_directory(ExportDirectory(options_.config));
   ExportedFiles result{.global_step = source.global_step};
   for (const auto& [format, model, signatures] : models) {
-    ASSIGN_OR_RETURN(const std::unique_ptr<NumberedDirectory> dir,
-                     NumberedDirectory::Create(ExportBase(to, *format)));
+    const std::string base = ExportBase(to, *format);
+    ASSIGN_OR_RETURN(const std::unique_ptr<NumberedDirectory> dir, NumberedDirectory::Create(base));
     const ExportContents contents{
         .model = model,
         .signatures = signatures.included,
@@ -138,9 +152,18 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
         .global_step = source.global_step,
         .assets = source.assets};
     RETURN_IF_ERROR(format->write(contents, dir->path()));
-    ASSIGN_OR_RETURN(const std::string path, dir->Publish());
-    result.paths.emplace_back(format->name, path);
-    LOG(INFO) << "Exported " << format->name << " to " << path;
+    std::vector<std::string> equal;
+    if (once) {
+      ASSIGN_OR_RETURN(equal, EqualModels(*format, base, source.global_step, dir->path()));
+    }
+    if (!equal.empty() && equal.back() == NumberedDirectories(base).back()) {
+      result.paths.emplace_back(format->name, equal.back());
+    } else {
+      ASSIGN_OR_RETURN(const std::string path, dir->Publish());
+      result.paths.emplace_back(format->name, path);
+      LOG(INFO) << "Exported " << format->name << " to " << path;
+      for (const std::string& older : equal) RETURN_IF_ERROR(RemoveNumbered(older));
+    }
     for (const Signature& signature : signatures.included) {
       result.signatures.push_back(signature.key);
     }

@@ -1,6 +1,5 @@
 #include "runtime/estimator/exporters.h"
 
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,17 +12,6 @@
 #include "runtime/spec/export_names.h"
 
 namespace tpurun {
-namespace {
-
-std::set<int64_t> StepsIn(const ExportFormatDef& format, const std::string& base) {
-  std::set<int64_t> steps;
-  for (const std::string& dir : NumberedDirectories(base)) {
-    if (const std::optional<int64_t> step = format.step_of(dir)) steps.insert(*step);
-  }
-  return steps;
-}
-
-}  // namespace
 
 const std::vector<ExporterDef>& ExporterList() {
   using Occasion = Exporters::Occasion;
@@ -57,19 +45,8 @@ absl::Status Exporters::Export(const Occasion& occasion) {
     if (!def.is_due(occasion)) continue;
     proto::Export to = config_.export_();
     to.set_directory(JoinPath(ExportDirectory(config_), ExporterName(exporter)));
-    const std::vector<const ExportFormatDef*> formats = ExportFormats(config_.export_());
-    to.clear_export_format();
-    for (const ExportFormatDef* const format : formats) {
-      const std::string base = ExportBase(to, *format);
-      const auto [known, first] = exported_.try_emplace(base);
-      if (first) known->second = StepsIn(*format, base);
-      if (!known->second.insert(occasion.step).second) continue;
-      to.add_export_format(format->name);
-    }
-    if (to.export_format_size() > 0) {
-      RETURN_IF_ERROR(export_model_(to, occasion.checkpoint).status());
-    }
-    for (const ExportFormatDef* const format : formats) {
+    RETURN_IF_ERROR(export_model_(to, occasion.checkpoint).status());
+    for (const ExportFormatDef* const format : ExportFormats(to)) {
       RETURN_IF_ERROR(KeepNewest(ExportBase(to, *format), def.exports_to_keep(exporter)));
     }
   }

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +15,8 @@
 
 namespace tpurun {
 
+// Exports a model, unless the newest one in its folder is the same, as that of a run that was
+// killed after it.
 using ExportFn = std::function<absl::StatusOr<ExportedFiles>(const proto::Export& config,
                                                              const std::string& checkpoint)>;
 
@@ -36,15 +36,12 @@ class Exporters {
   // PermissionDenied if no model could be written.
   absl::Status Check() const;
   // Exports the checkpoint with each exporter that is due, into EXPORT/NAME, and deletes the oldest
-  // models there beyond the number that the exporter keeps. A model of this step that exists
-  // already, from a run that was killed after it, is not exported again.
+  // models there beyond the number that the exporter keeps.
   absl::Status Export(const Occasion& occasion);
 
  private:
   const proto::RunConfig& config_;
   const ExportFn export_model_;
-  // The steps of the models in each folder of exported models that was listed.
-  std::map<std::string, std::set<int64_t>> exported_;
 };
 
 // A row of the table of exporters, one for each choice of proto Exporter.

@@ -103,8 +103,8 @@ absl::StatusOr<std::optional<TrainResult>> Estimator::TrainFrom(
                                   const std::string& checkpoint) -> absl::StatusOr<ExportedFiles> {
       RETURN_IF_ERROR(start.dir.CheckPath());
       // The end of the training reports the warnings of an export.
-      return ExportChecked(to, checkpoint, evaluated->export_inputs,
-                           [] { return absl::OkStatus(); });
+      return ExportChecked(
+          to, checkpoint, evaluated->export_inputs, [] { return absl::OkStatus(); }, /*once=*/true);
     };
     evaluations = std::make_unique<TrainEvaluations>(options_, *evaluated, export_model, start);
     RETURN_IF_ERROR(evaluations->Build(program.session.variables()));

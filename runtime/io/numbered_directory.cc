@@ -3,11 +3,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -50,6 +54,19 @@ void RemoveLeftovers(const std::string& base) {
     const absl::StatusOr<Directory> left = Directory::Open(path);
     if (left.ok() && left->TryLock()) RemoveAll(path);
   }
+}
+
+// The bytes of each file below the directory, by its path from there.
+absl::StatusOr<std::map<std::string, uint64_t>> SizesOf(const std::string& dir) {
+  std::map<std::string, uint64_t> sizes;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator it(dir, error), end; !error && it != end;
+       it.increment(error)) {
+    if (it->is_directory(error) || error) continue;
+    sizes[it->path().lexically_relative(dir).string()] = it->file_size(error);
+  }
+  if (error) return ReadError("cannot list", dir, error.value());
+  return sizes;
 }
 
 }  // namespace
@@ -118,18 +135,40 @@ std::vector<std::string> NumberedDirectories(const std::string& base) {
   return paths;
 }
 
+absl::StatusOr<bool> HaveEqualFiles(const std::string& x, const std::string& y) {
+  ASSIGN_OR_RETURN(const auto of_x, SizesOf(x));
+  ASSIGN_OR_RETURN(const auto of_y, SizesOf(y));
+  if (of_x != of_y) return false;
+  for (const auto& [name, size] : of_x) {
+    std::ifstream left(JoinPath(x, name), std::ios::binary);
+    std::ifstream right(JoinPath(y, name), std::ios::binary);
+    std::array<char, 1 << 16> left_bytes, right_bytes;
+    for (uint64_t at = 0; at < size; at += left_bytes.size()) {
+      const uint64_t count = std::min<uint64_t>(size - at, left_bytes.size());
+      left.read(left_bytes.data(), static_cast<std::streamsize>(count));
+      right.read(right_bytes.data(), static_cast<std::streamsize>(count));
+      if (!left || !right) return ReadError("cannot read", JoinPath(left ? y : x, name), EIO);
+      if (std::memcmp(left_bytes.data(), right_bytes.data(), count) != 0) return false;
+    }
+  }
+  return true;
+}
+
+absl::Status RemoveNumbered(const std::string& path) {
+  const std::string nameless = JoinPath(DirName(path), kTemporary + BaseName(path));
+  if (std::rename(path.c_str(), nameless.c_str()) != 0) {
+    return WriteError("cannot remove", path, errno);
+  }
+  RemoveAll(nameless);
+  return absl::OkStatus();
+}
+
 absl::Status KeepNewest(const std::string& base, int64_t keep) {
   RemoveLeftovers(base);
   std::vector<std::string> paths = NumberedDirectories(base);
   if (keep == 0 || std::ssize(paths) <= keep) return absl::OkStatus();
   paths.resize(paths.size() - static_cast<size_t>(keep));
-  for (const std::string& path : paths) {
-    const std::string nameless = JoinPath(base, kTemporary + BaseName(path));
-    if (std::rename(path.c_str(), nameless.c_str()) != 0) {
-      return WriteError("cannot remove", path, errno);
-    }
-    RemoveAll(nameless);
-  }
+  for (const std::string& path : paths) RETURN_IF_ERROR(RemoveNumbered(path));
   return absl::OkStatus();
 }
 

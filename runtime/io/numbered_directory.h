@@ -58,9 +58,15 @@ class NumberedDirectory {
 // is absent.
 std::vector<std::string> NumberedDirectories(const std::string& base);
 
+// True if both directories have the same files with the same bytes.
+absl::StatusOr<bool> HaveEqualFiles(const std::string& x, const std::string& y);
+
+// Removes a numbered directory. Nobody sees it partly removed: it is renamed first.
+// PermissionDenied if that is not possible.
+absl::Status RemoveNumbered(const std::string& path);
+
 // Removes all numbered directories but the `keep` largest, and the leftovers of killed processes.
-// `keep` 0 keeps all. Nobody sees a partly removed directory: it is renamed first. PermissionDenied
-// if that is not possible.
+// `keep` 0 keeps all. Errors as in RemoveNumbered.
 absl::Status KeepNewest(const std::string& base, int64_t keep);
 
 }  // namespace tpurun

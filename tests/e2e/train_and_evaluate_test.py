@@ -1,5 +1,6 @@
 """train_and_evaluate: when it evaluates and exports, early stopping, and that a run which is killed goes
 on to the same end."""
+import glob
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ import sys
 import time
 import unittest
 
-from program import ProgramTest, RandomKills, checkpoint_files, read
+from program import ProgramTest, RandomKills, checkpoint_files, read, write
 
 STEPS_PER_EVAL = 50
 FLAGS = ('--train_batch_size=16', '--max_steps=600', f'--steps_per_eval={STEPS_PER_EVAL}',
@@ -221,6 +222,37 @@ class TrainAndEvaluateTest(ProgramTest):
         self.run_iris('model', *ACCURACY, *BEST_AND_FINAL, '--max_steps=150')
         self.assertEqual([self.files('model', 'export', name)
                           for name in ('best', 'final', 'newest')], before)
+
+    def models(self, *folder):
+        """{step: (number, checksum of the variables)} of the exported models in a folder."""
+        found = {}
+        for number in self.files(*folder):
+            lines = self.succeed('inspect', self.path(*folder, number), '--format=json').out.splitlines()
+            step = [line['value'] for line in map(json.loads, lines) if line.get('name') == 'global_step']
+            (data,) = glob.glob(self.path(*folder, number, 'variables', '*data*'))
+            found[step[0]] = (number, hashlib.md5(read(data)).hexdigest())
+        return found
+
+    def test_another_model_of_the_same_step_is_exported(self):
+        exporters = ('--set', 'train_and_evaluate.exporter=[{ final {} }, { latest { exports_to_keep: 9 } }]',
+                     '--max_steps=100')
+        self.run_iris('model', *exporters)
+        before = self.models('model', 'export', 'latest')
+        self.assertEqual(len(before), 2)
+        # Again from the first checkpoint, by another rate.
+        first, last = sorted(before)
+        state = self.path('model', 'checkpoint')
+        write(state, re.sub(r'(?m)^model_checkpoint_path.*', f'model_checkpoint_path: "model.ckpt-{first}"',
+                            read(state).decode()))
+        self.run_iris('model', *exporters, '--set', 'model.optimizer.learning_rate.constant=0.01')
+        after = self.models('model', 'export', 'latest')
+        # The first is the same model, and newer than what it replaces: it is the latest evaluated then.
+        self.assertEqual(after[first][1], before[first][1])
+        self.assertNotEqual(after[last][1], before[last][1])
+        self.assertGreater(after[last][0], after[first][0])
+        self.assertGreater(after[first][0], before[last][0])
+        self.assertEqual(self.models('model', 'export', 'final')[last][1], after[last][1])
+        self.assertEqual(len(self.files('model', 'export', 'final')), 2)
 
     def test_several_evaluations(self):
         config = self.path('iris', 'run.textproto')

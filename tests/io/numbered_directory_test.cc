@@ -77,6 +77,25 @@ TEST_F(NumberedDirectoryTest, RemovesWhatKilledProcessesLeftAndNothingElse) {
   EXPECT_EQ(There(), (Names{"1699999998", "1700000000", "notes", "temp-", "temp-mine"}));
 }
 
+TEST_F(NumberedDirectoryTest, FilesAreComparedByNameAndBytes) {
+  const auto make = [&](const std::string& dir, const std::string& file, const std::string& bytes) {
+    const std::string path = JoinPath(temp_.Path(dir), file);
+    std::filesystem::create_directories(DirName(path));
+    EXPECT_TRUE(WriteFileAtomically(path, bytes).ok());
+  };
+  const std::string large(200000, 'x');
+  for (const char* const dir : {"a", "b", "c", "d", "e"}) make(dir, "below/large", large);
+  make("c", "below/large", large.substr(1) + "y");
+  make("d", "more", "");
+  make("e", "below/large", large + "x");
+  const auto are_equal = [&](const char* x, const char* y) {
+    return HaveEqualFiles(temp_.Path(x), temp_.Path(y)).value();
+  };
+  EXPECT_TRUE(are_equal("a", "b"));
+  for (const char* const other : {"c", "d", "e"}) EXPECT_FALSE(are_equal("a", other)) << other;
+  EXPECT_FALSE(HaveEqualFiles(temp_.Path("a"), temp_.Path("absent")).ok());
+}
+
 TEST_F(NumberedDirectoryTest, KeepsTheLargestNumbers) {
   EXPECT_TRUE(NumberedDirectories(base_).empty());
   EXPECT_TRUE(KeepNewest(base_, 2).ok());
