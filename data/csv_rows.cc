@@ -35,6 +35,7 @@ absl::StatusOr<bool> CsvRows::Read() {
       if (has_rows_) return false;
       return absl::DataLossError(absl::StrCat(Where(), ": no data rows"));
     }
+    if (number_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
     if (number_ <= skip_lines_) {
       RETURN_IF_ERROR(Annotate(CheckLineEnds(line), Where()));
       continue;
@@ -53,11 +54,12 @@ absl::Status CsvRows::AddLines(std::string_view* row) {
   if (!open) return absl::OkStatus();
   row_ = *row;
   while (open) {
+    const char* const line_break = lines_->ended_with_cr_lf() ? "\r\n" : "\n";
     std::string_view line;
     ASSIGN_OR_RETURN(const bool found, lines_->Read(&line));
     if (!found) break;
     ++lines_of_row_;
-    row_.append("\n").append(line);
+    row_.append(line_break).append(line);
     if (row_.size() > kMostRowBytes) {
       return absl::DataLossError(
           absl::StrCat("has a quote that is not closed within ", kMostRowBytes, " bytes"));

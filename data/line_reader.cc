@@ -38,7 +38,8 @@ absl::StatusOr<bool> LineReader::Read(std::string_view* line) {
   }
   if (is_first_) RETURN_IF_ERROR(CheckEncoding(*line));
   is_first_ = false;
-  if (!line->empty() && line->back() == '\r') line->remove_suffix(1);
+  ended_with_cr_lf_ = !line->empty() && line->back() == '\r';
+  if (ended_with_cr_lf_) line->remove_suffix(1);
   return true;
 }
 

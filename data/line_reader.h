@@ -15,12 +15,17 @@
 
 namespace tpurun {
 
+// Before the first line of a UTF-8 file of some programs; no part of it.
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
 class LineReader {
  public:
   explicit LineReader(std::unique_ptr<ByteSource> source) : source_(std::move(source)) {}
 
   // Returns the next line, valid until the next call. False at the end. DataLoss as CheckEncoding.
   absl::StatusOr<bool> Read(std::string_view* line);
+  // True if CR LF, not LF, ended the line.
+  bool ended_with_cr_lf() const { return ended_with_cr_lf_; }
 
  private:
   // Moves the unread bytes to the front of the buffer and reads after them.
@@ -32,6 +37,7 @@ class LineReader {
   size_t end_ = 0;
   bool at_end_ = false;
   bool is_first_ = true;  // no line has been read
+  bool ended_with_cr_lf_ = false;
 };
 
 // DataLoss for the first bytes of a file that is UTF-16 or UTF-32, by its byte order mark.

@@ -25,7 +25,6 @@ namespace {
 // Enough to tell a header from a row.
 constexpr size_t kSampleLines = 200;
 constexpr int64_t kRowsBetweenBounds = 1000;
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 using Rows = std::vector<std::vector<std::string>>;
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "data/csv.h"
 #include "data/field_value.h"
+#include "data/line_reader.h"
 #include "data/number_format.h"
 #include "data/transforms/export_ops.h"
 #include "data/transforms/transform_list.h"
@@ -31,8 +32,6 @@ NumberFormat FormatOf(const proto::DecodeCsv::Column& column) {
           .decimal = column.decimal(),
           .strip = {column.strip().begin(), column.strip().end()}};
 }
-
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // The first of them.
 std::string ShownNames(std::span<const std::string_view> names) {

@@ -288,7 +288,17 @@ TEST_F(ConvertTest, ColumnsOfSeveralRanges) {
             "DATA_LOSS: b.csv:1: got 4 columns, want column 4 (from 0) for feature \"x\"");
 }
 
-// As Python's csv module and pandas write them.
+TEST_F(ConvertTest, AByteOrderMarkIsNoPartOfACsvFile) {
+  Write("a.csv", "\xef\xbb\xbfred,1\nblue,2\n");
+  Write("b.csv", "\xef\xbb\xbf\"red\",3\n");
+  EXPECT_EQ(Convert("csv", {.inputs = {"a.csv", "b.csv"}, .features = {"name:string:0"}}), "");
+  std::vector<std::string> names;
+  for (const tensorflow::Example& example : Read("out"))
+    names.push_back(example.features().feature().at("name").bytes_list().value(0));
+  EXPECT_EQ(names, (std::vector<std::string>{"red", "blue", "red"}));
+}
+
+// As Python's csv module and pandas write and read them.
 TEST_F(ConvertTest, TextsWithCommasQuotesAndLineBreaks) {
   Write("a.csv",
         "text,label\n\"one, \"\"two\"\"\",a\n\"\",b\n\"first\nsecond, \"\"\n\"\"\n\",a\r\n"
@@ -304,7 +314,7 @@ TEST_F(ConvertTest, TextsWithCommasQuotesAndLineBreaks) {
   const std::vector<std::vector<std::string>> want = {{"one, \"two\"", "a"},
                                                       {"", "b"},
                                                       {"first\nsecond, \"\n\"\n", "a"},
-                                                      {"x\ny", ""},
+                                                      {"x\r\ny", ""},
                                                       {"plain", "b\n"}};
   const auto examples = Read("out");
   ASSERT_EQ(examples.size(), want.size());
