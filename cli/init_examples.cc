@@ -142,6 +142,11 @@ void PlanFeature(const InspectedFeature& seen, int64_t examples, const std::vect
         absl::StrCat("lists of different lengths, ", seen.values.least, " to ", seen.values.most),
         feature);
   }
+  if (seen.not_finite > 0) {
+    return LeaveOut(
+        absl::StrCat("NaN or an infinity in ", seen.not_finite, " of ", examples, " examples"),
+        feature);
+  }
   const bool scalar = seen.values.most == 1;
   const bool text = seen.kind == Feature::kBytesList && scalar && seen.is_text;
   if (seen.kind == Feature::kBytesList) feature.dtype = proto::STRING;
@@ -176,7 +181,18 @@ absl::Status CheckLabel(const std::string& name, const InspectedFeature& seen) {
   if (seen.kind == tensorflow::Feature::kBytesList && !seen.is_text) {
     return absl::DataLossError(absl::StrCat(title, "bytes that are no text, want numbers or text"));
   }
+  if (seen.not_finite > 0) {
+    return absl::DataLossError(
+        absl::StrCat(title, Plural(seen.not_finite, "example"),
+                     " with NaN or an infinity; leave them out of the file"));
+  }
   return absl::OkStatus();
+}
+
+void WarnOfLargeIntegers(const InspectedColumn& column, const PlannedFeature& feature,
+                         InitPlan& plan) {
+  std::string warning = LargeIntegersWarning(column, feature, /*may_be_ids=*/false);
+  if (!warning.empty()) plan.warnings.push_back(std::move(warning));
 }
 
 }  // namespace
@@ -203,6 +219,8 @@ absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
           seen, plan.examples,
           shape != shapes.end() ? shape->second : GuessImageShape(features, seen.bytes.most),
           feature);
+      if (feature.kind == Kind::kNumber && seen.values.most == 1)
+        WarnOfLargeIntegers(seen.column, feature, plan);
     }
     plan.features.push_back(std::move(feature));
   }
@@ -210,6 +228,7 @@ absl::StatusOr<InitPlan> PlanExamples(const ExampleInspector& inspected,
   InspectedColumn label_column = seen.column;
   label_column.AddMissing([] { return ""; }, plan.examples - seen.examples);
   RETURN_IF_ERROR(PlanLabel(label_column, plan));
+  if (plan.is_regression()) WarnOfLargeIntegers(label_column, plan.label_feature(), plan);
   RETURN_IF_ERROR(FinishPlan(plan));
   return plan;
 }

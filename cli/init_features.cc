@@ -127,21 +127,28 @@ void PlanText(const InspectedColumn& column, const NaValues& na_values, int64_t 
   feature.has_default = missing > 0;
 }
 
+bool FitsInt64(const InspectedColumn& column) {
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  return column.all().min >= -kBeyond && column.all().max < kBeyond;
+}
+
 struct LabelClass {
   std::string text;
   double number = 0;  // where the label is of numbers
   ValueCounts::Count count;
 };
 
-// In ascending order, of numbers by value.
+// In ascending order, of numbers by value. These are whole and fit int64, or are no classes.
 std::vector<LabelClass> LabelClasses(const InspectedColumn& column, const ColumnFormat& format) {
-  const bool numbers = column.texts() == 0;
+  const bool numbers = column.texts() == 0, fits = FitsInt64(column);
   std::map<std::pair<double, std::string>, ValueCounts::Count> sorted;
   for (const auto& [text, count] : column.values().map()) {
     std::pair<double, std::string> key = {0, text};
     if (numbers) {
       key.first = FormattedValue(text, format).value_or(0);
-      key.second = absl::StrCat(static_cast<int64_t>(key.first));
+      // A double has not every int64.
+      const std::optional<int64_t> exact = ParseInt64(StripBlanks(text));
+      if (fits) key.second = absl::StrCat(exact.value_or(static_cast<int64_t>(key.first)));
     }
     sorted[key].all += count.all;
     sorted[key].train += count.train;
@@ -162,7 +169,7 @@ bool AreIds(const std::vector<LabelClass>& classes) {
 // Whether numbers are names of classes, not measured.
 bool NumbersAreClasses(const InspectedColumn& column, const std::vector<LabelClass>& classes,
                        int64_t examples) {
-  if (!column.whole() || !column.values().complete()) return false;
+  if (!column.whole() || !column.values().complete() || !FitsInt64(column)) return false;
   const int64_t count = std::ssize(classes);
   return 2 * count <= examples && count <= (AreIds(classes) ? kMostClasses : kMostNumberClasses);
 }
@@ -230,7 +237,8 @@ std::string RangeText(const NumberStatistics& numbers) {
 
 float PositiveOr1(double stddev) {
   const float value = static_cast<float>(stddev);
-  return value > 0 && std::isfinite(value) ? value : 1;
+  // A subnormal number is 0 to `normalize`.
+  return value >= std::numeric_limits<float>::min() && std::isfinite(value) ? value : 1;
 }
 
 bool AreAlike(const std::vector<NumberStatistics>& elements) {
@@ -526,6 +534,11 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
                  "chosen by --label=NAME");
   }
   for (const LabelClass& one : classes) {
+    // As FLOAT32, which is cast to INT64.
+    if (numbers && !column.integers() && static_cast<float>(one.number) != one.number) {
+      return wrong("the class ", one.text,
+                   " is no float and is not written as an integer; write it without a point");
+    }
     if (!IsUtf8(one.text)) {
       return wrong("the class ", ShownField(one.text),
                    " is not UTF-8; iconv converts files of other encodings");

@@ -197,13 +197,17 @@ constexpr InitKind kInitKinds[] = {
 }  // namespace
 
 absl::StatusOr<const InitKind*> FindInitKind(const std::string& name) {
-  std::vector<std::string> names;
   for (const InitKind& kind : kInitKinds) {
     if (kind.name == name) return &kind;
-    names.push_back(kind.name);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown kind ", Quote(name), " to init", DidYouMean(name, names)));
+      absl::StrCat("unknown kind ", Quote(name), " to init", DidYouMean(name, InitKindNames())));
+}
+
+std::vector<std::string> InitKindNames() {
+  std::vector<std::string> names;
+  for (const InitKind& kind : kInitKinds) names.emplace_back(kind.name);
+  return names;
 }
 
 }  // namespace tpurun

@@ -40,6 +40,7 @@ struct InitKind {
 
 // InvalidArgument if there is no kind of that name.
 absl::StatusOr<const InitKind*> FindInitKind(const std::string& name);
+std::vector<std::string> InitKindNames();
 
 }  // namespace tpurun
 

@@ -12,6 +12,7 @@
 #include "cli/fabric_flags.h"
 #include "cli/help_command.h"
 #include "cli/init.h"
+#include "cli/init_kinds.h"
 #include "cli/inspect_command.h"
 #include "cli/predict.h"
 #include "cli/profile.h"
@@ -475,6 +476,7 @@ std::span<const Verb> Verbs() {
        .min_arguments = 2,
        .max_arguments = 1000,
        .first_path = 1,
+       .choices = InitKindNames,
        .run = InitCommand},
       {.name = "inspect",
        .doc =

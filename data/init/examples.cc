@@ -85,14 +85,17 @@ void AddBytes(const std::string& bytes, bool held_out, InspectedFeature& seen) {
 // `values` are the numbers of one list.
 template <typename Values>
 void AddNumbers(const Values& values, bool is_integer, bool held_out, InspectedFeature& seen) {
+  const bool finite = std::all_of(values.begin(), values.end(), [](auto value) {
+    return std::isfinite(static_cast<double>(value));
+  });
+  if (!finite) {
+    ++seen.not_finite;
+    return;
+  }
   if (values.size() == 1) {
     const double value = static_cast<double>(values[0]);
-    if (std::isfinite(value)) {
-      seen.column.AddNumber(value, is_integer,
-                            is_integer ? absl::StrCat(values[0]) : ShortestText(value), held_out);
-    } else {
-      seen.column.AddText(ShortestText(value), held_out, [] { return std::string(); });
-    }
+    seen.column.AddNumber(value, is_integer,
+                          is_integer ? absl::StrCat(values[0]) : ShortestText(value), held_out);
   }
   if (held_out) return;
   const bool one = values.size() > InspectedFeature::kMostElements;

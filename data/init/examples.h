@@ -40,6 +40,7 @@ struct InspectedFeature {
   // if an example has more than kMostElements numbers.
   std::vector<NumberStatistics> elements;
   static constexpr int64_t kMostElements = 1 << 16;
+  int64_t not_finite = 0;  // the examples with a NaN or an infinity, which are in no statistics
   // For bytes features: the size of a value, in bytes; whether every value is printable text; the
   // bytes as numbers 0..255 of examples that are not held out, all together and by index modulo 3;
   // the first bytes of one value.

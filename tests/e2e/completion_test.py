@@ -51,6 +51,7 @@ class CompletionTest(ProgramTest):
         self.assertEqual(self.bash('ev'), ['evaluate'])
         self.assertEqual(self.bash('train', '--max'), ['--max_steps='])
         self.assertEqual(self.bash('help', 'exit_'), ['exit_codes'])
+        self.assertEqual(self.bash('init', 'se'), ['series'])
         self.assertEqual(self.bash('nothing', ''), [])
 
     def test_bash_puts_back_the_part_behind_the_last_cut(self):
