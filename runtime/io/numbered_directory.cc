@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/status.h"
+#include "runtime/base/text.h"
 #include "runtime/io/file.h"
 #include "runtime/io/file_error.h"
 
@@ -56,6 +58,18 @@ void RemoveLeftovers(const std::string& base) {
   }
 }
 
+// Of the numbered directories in BASE, -1 if there is none. Numbers that are none of seconds do not
+// count.
+int64_t NewestNumber(const std::string& base) {
+  constexpr int64_t kMostSeconds = 99'999'999'999;  // of the year 5138
+  int64_t newest = -1;
+  for (const std::string& path : NumberedDirectories(base)) {
+    const std::optional<int64_t> number = ParseInt64(BaseName(path));
+    if (number.has_value() && *number < kMostSeconds) newest = std::max(newest, *number);
+  }
+  return newest;
+}
+
 // The bytes of each file below the directory, by its path from there.
 absl::StatusOr<std::map<std::string, uint64_t>> SizesOf(const std::string& dir) {
   std::map<std::string, uint64_t> sizes;
@@ -76,7 +90,8 @@ absl::StatusOr<std::unique_ptr<NumberedDirectory>> NumberedDirectory::Create(
   RETURN_IF_ERROR(MakeDirectories(base));
   RemoveLeftovers(base);
   for (int waits = 0; waits <= kMostWaits; ++waits, clock.wait_second()) {
-    const std::string number = absl::StrCat(clock.seconds());
+    const int64_t newest = NewestNumber(base), now = clock.seconds();
+    const std::string number = absl::StrCat(newest > now ? newest + 1 : now);
     const std::string final = JoinPath(base, number);
     const std::string temporary = JoinPath(base, kTemporary + number);
     if (!IsAbsent(final)) continue;

@@ -27,8 +27,9 @@ class NumberedDirectory {
   };
 
   // Makes BASE and its missing parents. If the directory of this second exists, waits for the next
-  // second, at most 10 times. PermissionDenied if nothing can be written or every one of these
-  // seconds was taken.
+  // second, at most 10 times. Where a directory is of a later second, as of a clock that was ahead,
+  // the number is the one behind it: the new one is the newest. PermissionDenied if nothing can be
+  // written or every one of these seconds was taken.
   static absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create(const std::string& base,
                                                                    const Clock& clock);
   static absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create(const std::string& base);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -61,11 +62,22 @@ TEST_F(NumberedDirectoryTest, WaitsForASecondThatIsFree) {
 }
 
 TEST_F(NumberedDirectoryTest, GivesUpAfterTenSeconds) {
+  std::vector<std::unique_ptr<NumberedDirectory>> building;
   for (int i = 0; i < 11; ++i) {
-    std::filesystem::create_directories(JoinPath(base_, std::to_string(1700000000 + i)));
+    now_ = 1700000000 + i;
+    building.push_back(*Create());
   }
+  now_ = 1700000000;
   const auto dir = Create();
   EXPECT_EQ(dir.status().code(), absl::StatusCode::kPermissionDenied) << dir.status();
+}
+
+TEST_F(NumberedDirectoryTest, ComesBehindOneOfAClockThatWasAhead) {
+  for (const char* const name : {"1700009999", "99999999999999999999"})
+    std::filesystem::create_directories(JoinPath(base_, name));
+  EXPECT_EQ((*Create())->Publish().value(), JoinPath(base_, "1700010000"));
+  ASSERT_TRUE((*Create())->Publish().ok());
+  EXPECT_EQ(There(), (Names{"1700009999", "1700010000", "1700010001", "99999999999999999999"}));
 }
 
 TEST_F(NumberedDirectoryTest, RemovesWhatKilledProcessesLeftAndNothingElse) {
