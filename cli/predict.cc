@@ -1,7 +1,9 @@
 #include "cli/predict.h"
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -56,6 +58,20 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   return writer->Finish();
 }
 
+absl::StatusOr<std::unique_ptr<PredictionWriter>> MakeWriter(const std::string& output,
+                                                             const EstimatorOptions& options) {
+  if (output.empty()) return MakePredictionWriter(output, {});
+  // The dump is made later, and the finished output would take its place.
+  const std::string dump = JoinPath(options.dump_infeed, "predict.jsonl");
+  std::error_code error;
+  if (!options.dump_infeed.empty() && std::filesystem::weakly_canonical(output, error) ==
+                                          std::filesystem::weakly_canonical(dump, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--output: ", output, " is what --dump_infeed writes, want another name"));
+  }
+  return MakePredictionWriter(output, InputsOf(options));
+}
+
 }  // namespace
 
 absl::Status PredictCommand(const CommandLine& command) {
@@ -71,7 +87,7 @@ absl::Status PredictCommand(const CommandLine& command) {
   }
   const std::string output = command.GetString("output");
   absl::StatusOr<std::unique_ptr<PredictionWriter>> writer = nullptr;
-  if (chief) writer = MakePredictionWriter(output, InputsOf(composition.options));
+  if (chief) writer = MakeWriter(output, composition.options);
   RETURN_IF_ERROR(FirstErrorOfProcesses(fabric.get(), writer.status()));
   ProgressLine line(command, output.empty());
   composition.options.on_examples = line.Counter("examples");

@@ -205,6 +205,11 @@ class OutputTest(ProgramTest):
             self.assertIn(f'{path} is an input too, want another name for the output', done.messages[0])
             self.assertEqual(tree(self.path()), before, str(done))
 
+    def test_two_outputs_have_two_names(self):
+        done = self.call(*self.iris('predict', 'model', '--dump_infeed=both', '--output=both/predict.jsonl'))
+        self.assertEqual((done.code, len(done.messages)), (2, 1), str(done))
+        self.assertIn('both/predict.jsonl is what --dump_infeed writes', done.messages[0])
+
     def test_the_graph_of_a_training_does_not_replace_its_model(self):
         shutil.copytree(self.path('iris'), self.path('own'))
         os.rename(self.path('own', 'model.textproto'), self.path('own', 'graph.pbtxt'))
