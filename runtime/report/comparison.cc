@@ -35,10 +35,9 @@ std::optional<double> ValueOf(const ReportRow& row, const std::string& key) {
 // A number or truth value as such, so that other programs can compare it.
 ComparisonJson HyperparameterJson(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
-  const std::optional<double> number = ParseDouble(text);
-  if (!number.has_value() || !std::isfinite(*number)) return text;
+  // "007" and "+5" are texts, and 1e400 is no number of JSON.
   const ComparisonJson parsed = ComparisonJson::parse(text, nullptr, false);
-  return parsed.is_number() ? parsed : ComparisonJson(*number);
+  return parsed.is_number() ? parsed : ComparisonJson(text);
 }
 
 ComparisonJson RowJson(const ReportRow& row) {

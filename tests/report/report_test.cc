@@ -207,6 +207,16 @@ TEST_F(ReportTest, JsonHasTheLastAndTheBestValues) {
   for (const char* key : {"sort_by", "mode", "best_run"}) EXPECT_TRUE(plain[key].is_null());
 }
 
+TEST_F(ReportTest, JsonHasNumbersAsTheyAreWritten) {
+  WriteRun("a", 1);
+  Report report = Read({""});
+  report.rows[0].hyperparameters = {
+      {"large", "1e400"}, {"on", "true"}, {"rate", "0.1"}, {"sign", "+5"}, {"zip", "007"}};
+  EXPECT_EQ(nlohmann::json::parse(JsonReport(report))["runs"][0]["hyperparameters"],
+            nlohmann::json::parse(
+                R"({"large": "1e400", "on": true, "rate": 0.1, "sign": "+5", "zip": "007"})"));
+}
+
 // As train_and_evaluate leaves it. The last evaluations, at 100, are all alike.
 TEST_F(ReportTest, ARunCountsByItsBestCheckpoint) {
   for (const char* name : {"a", "b", "c"}) WriteRun(name, 1);
