@@ -127,11 +127,6 @@ void PlanText(const InspectedColumn& column, const NaValues& na_values, int64_t 
   feature.has_default = missing > 0;
 }
 
-bool FitsInt64(const InspectedColumn& column) {
-  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
-  return column.all().min >= -kBeyond && column.all().max < kBeyond;
-}
-
 struct LabelClass {
   std::string text;
   double number = 0;  // where the label is of numbers
@@ -233,6 +228,11 @@ std::string Plural(int64_t count, std::string_view what) {
 
 std::string RangeText(const NumberStatistics& numbers) {
   return absl::StrCat(NumberText(numbers.min), " to ", NumberText(numbers.max));
+}
+
+bool FitsInt64(const InspectedColumn& column) {
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  return column.all().min >= -kBeyond && column.all().max < kBeyond;
 }
 
 float PositiveOr1(double stddev) {

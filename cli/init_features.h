@@ -21,6 +21,8 @@ namespace tpurun {
 std::string Plural(int64_t count, std::string_view what);
 // "0.5 to 7". Integers are exact.
 std::string RangeText(const NumberStatistics& numbers);
+// True if all numbers of the column are in the range of int64.
+bool FitsInt64(const InspectedColumn& column);
 // The divisor for normalization: `stddev`, or 1 if the values hardly differ.
 float PositiveOr1(double stddev);
 

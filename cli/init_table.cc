@@ -244,8 +244,8 @@ class TablePlanner {
   // Ids of JSON that are no texts, but numbers or several kinds of values.
   void PlanJsonIds(const InspectedColumn& column, PlannedFeature& feature) {
     if (column.numbers() == 0) return;
-    if (column.texts() > 0 || !column.integers()) {
-      return LeaveOut("ids must be all texts or all integers", feature);
+    if (column.texts() > 0 || !column.integers() || !FitsInt64(column)) {
+      return LeaveOut("ids must be all texts or all integers of 64 bits", feature);
     }
     if (feature.kind != Kind::kCategory) return;
     feature.dtype = proto::INT64;
