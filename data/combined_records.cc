@@ -31,14 +31,14 @@ absl::StatusOr<const Table*> CombinedInput::Load(std::span<const Item> items, in
 absl::StatusOr<const Table*> CombinedInput::RunBlocks(std::span<const Item> items, Lane& lane) {
   const auto most_rows = static_cast<size_t>(steps_.most_rows);
   if (!steps_.varies || items.size() <= most_rows) {
-    RETURN_IF_ERROR(Run(items, lane.chain));
+    RETURN_IF_ERROR(Run(items, lane));
     return &lane.chain.rows();
   }
   lane.joined.rows = 0;
   for (Column& column : lane.joined.columns) column.Clear();
   while (!items.empty()) {
     const size_t count = std::min(most_rows, items.size());
-    RETURN_IF_ERROR(Run(items.first(count), lane.chain));
+    RETURN_IF_ERROR(Run(items.first(count), lane));
     lane.joined.Append(lane.chain.rows());
     items = items.subspan(count);
   }
@@ -55,19 +55,23 @@ void CombinedInput::AddRows(int64_t rows) {
   for (const size_t stage : stages_) times_->Add(stage, rows, 0);
 }
 
-absl::Status CombinedInput::Run(std::span<const Item> items, RowChain& chain) {
-  if (!has_first_) {
+absl::Status CombinedInput::Run(std::span<const Item> items, Lane& lane) {
+  if (!lane.has_first) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!has_first_) {
-      if (!chain.has_state()) chain.MakeState();
-      RETURN_IF_ERROR(chain.Run(items));
-      first_.TakeState(chain);
-      has_first_ = true;
-      return absl::OkStatus();
+    if (first_.has_state()) {
+      lane.chain.TakeState(first_);
+    } else {
+      lane.chain.MakeState();
     }
+    if (!has_first_) {
+      const absl::Status status = lane.chain.Run(items);
+      first_.TakeState(lane.chain);
+      lane.has_first = has_first_ = status.ok();
+      return status;
+    }
+    lane.has_first = true;
   }
-  if (!chain.has_state()) chain.TakeState(first_);
-  return chain.Run(items);
+  return lane.chain.Run(items);
 }
 
 CombinedInput::Lane& CombinedInput::LaneOf(int thread) {

@@ -2,7 +2,6 @@
 #ifndef TPURUN_DATA_COMBINED_RECORDS_H_
 #define TPURUN_DATA_COMBINED_RECORDS_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -42,13 +41,15 @@ class CombinedInput {
  private:
   struct Lane {
     RowChain chain;
-    Table joined;        // the rows of several blocks
-    double seconds = 0;  // of its last Load
+    Table joined;            // the rows of several blocks
+    double seconds = 0;      // of its last Load
+    bool has_first = false;  // its state is that after the first rows that were accepted
   };
 
   // The rows of the items, in blocks if a row may be large.
   absl::StatusOr<const Table*> RunBlocks(std::span<const Item> items, Lane& lane);
-  absl::Status Run(std::span<const Item> items, RowChain& chain);
+  // One thread at a time until rows are accepted.
+  absl::Status Run(std::span<const Item> items, Lane& lane);
   Lane& LaneOf(int thread);
 
   const std::unique_ptr<Records> records_;
@@ -59,8 +60,8 @@ class CombinedInput {
   const RowSteps steps_;
   std::mutex mutex_;        // guards the fields below; a lane is used by its thread alone
   std::deque<Lane> lanes_;  // [thread]
-  RowChain first_;          // has the state after the first rows that were accepted
-  std::atomic<bool> has_first_ = false;
+  RowChain first_;          // has the state after the rows so far, then after those accepted first
+  bool has_first_ = false;  // rows were accepted
 };
 
 // A kind of combination draws its elements and makes their rows; this class holds what they are
