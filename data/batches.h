@@ -29,7 +29,7 @@ absl::StatusOr<Elements> CacheElements(Elements elements, const Schema& keep,
 struct BatchesArgs {
   std::string signature;  // identifies the input in saved positions
   // tf_random_seed, if it decides the order of the elements.
-  std::optional<uint64_t> order_seed = {};
+  std::optional<int64_t> order_seed = {};
   // columns of the last transform and their types, each column once
   std::vector<FeatureSpec> features;
   std::vector<std::string> forward_features;  // columns of the last transform

@@ -212,8 +212,7 @@ class PipelineOpener {
     source.batches = MakeBatches(
         std::move(elements_),
         {.signature = std::move(signature_),
-         .order_seed =
-             draws_order_ ? std::optional(static_cast<uint64_t>(args_.seed)) : std::nullopt,
+         .order_seed = draws_order_ ? std::optional(args_.seed) : std::nullopt,
          .features = features_,
          .forward_features = args_.forward_features,
          .batch_size = row_by_row ? 1 : args_.batch_size,

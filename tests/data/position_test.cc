@@ -372,6 +372,14 @@ TEST_F(ShuffleTest, APositionOfAnotherSeedIsRefused) {
   }
 }
 
+TEST_F(ShuffleTest, ASeedMayBeNegative) {
+  const std::string transforms = absl::StrCat(kRepeat, kShuffle);
+  const std::string position = Open(transforms, /*seed=*/-8)->batches().Position();
+  EXPECT_TRUE(Open(transforms, /*seed=*/-8)->batches().Restore(position).ok());
+  EXPECT_TRUE(absl::EndsWith(Open(transforms, /*seed=*/-9)->batches().Restore(position).message(),
+                             "got tf_random_seed -9, want -8"));
+}
+
 TEST_F(ShuffleTest, AnInputInTheOrderOfItsFilesTakesAnySeed) {
   const std::string position = Open(kRepeat)->batches().Position();
   EXPECT_TRUE(Open(kRepeat, /*seed=*/77)->batches().Restore(position).ok());
