@@ -264,8 +264,8 @@ class Estimator {
  private:
   // Calls options_.after_checks the first time only: the end of the run reports later warnings.
   absl::Status CheckOnce();
-  // Calls `after_checks` before the first write. `once`: each model has one number, the newest, in
-  // its folder. If the newest one there has the same bytes, it stays.
+  // Calls `after_checks` before the first write. `once`: if the newest model in the folder has the
+  // same bytes, nothing is written; older ones with these bytes are removed.
   absl::StatusOr<ExportedFiles> ExportChecked(const proto::Export& config,
                                               const std::string& checkpoint,
                                               const ExportInputs& inputs,

@@ -70,18 +70,12 @@ absl::StatusOr<std::vector<FormatModel>> ExportModels(const EstimatorOptions& op
   return models;
 }
 
-// The models in `base` with the same files as the one in `dir`, which is of step `step`, in
-// ascending order of their numbers.
-absl::StatusOr<std::vector<std::string>> EqualModels(const ExportFormatDef& format,
-                                                     const std::string& base, int64_t step,
-                                                     const std::string& dir) {
-  std::vector<std::string> equal;
-  for (const std::string& model : NumberedDirectories(base)) {
-    if (format.step_of(model) != step) continue;
-    ASSIGN_OR_RETURN(const bool is_equal, HaveEqualFiles(model, dir));
-    if (is_equal) equal.push_back(model);
-  }
-  return equal;
+// The models in `base` with the same files as the one in `dir`, in ascending order of their
+// numbers.
+std::vector<std::string> EqualModels(const std::string& base, const std::string& dir) {
+  std::vector<std::string> models = NumberedDirectories(base);
+  std::erase_if(models, [&](const std::string& model) { return !HaveEqualFiles(model, dir); });
+  return models;
 }
 
 }  // namespace
@@ -152,10 +146,8 @@ absl::StatusOr<ExportedFiles> Estimator::ExportChecked(
         .global_step = source.global_step,
         .assets = source.assets};
     RETURN_IF_ERROR(format->write(contents, dir->path()));
-    std::vector<std::string> equal;
-    if (once) {
-      ASSIGN_OR_RETURN(equal, EqualModels(*format, base, source.global_step, dir->path()));
-    }
+    const std::vector<std::string> equal =
+        once ? EqualModels(base, dir->path()) : std::vector<std::string>();
     if (!equal.empty() && equal.back() == NumberedDirectories(base).back()) {
       result.paths.emplace_back(format->name, equal.back());
     } else {

@@ -45,6 +45,7 @@ absl::Status Exporters::Export(const Occasion& occasion) {
     if (!def.is_due(occasion)) continue;
     proto::Export to = config_.export_();
     to.set_directory(JoinPath(ExportDirectory(config_), ExporterName(exporter)));
+    if (!exported_.insert({to.directory(), occasion.checkpoint}).second) continue;
     RETURN_IF_ERROR(export_model_(to, occasion.checkpoint).status());
     for (const ExportFormatDef* const format : ExportFormats(to)) {
       RETURN_IF_ERROR(KeepNewest(ExportBase(to, *format), def.exports_to_keep(exporter)));

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,7 +29,6 @@ class Exporters {
 
   // A finished evaluation.
   struct Occasion {
-    int64_t step = 0;
     std::string checkpoint;
     bool latest = false;  // an evaluation has just finished
     bool best = false;    // the best evaluation so far
@@ -42,6 +43,7 @@ class Exporters {
  private:
   const proto::RunConfig& config_;
   const ExportFn export_model_;
+  std::set<std::pair<std::string, std::string>> exported_;  // folder, checkpoint
 };
 
 // A row of the table of exporters, one for each choice of proto Exporter.

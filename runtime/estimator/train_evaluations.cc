@@ -147,8 +147,7 @@ absl::StatusOr<bool> TrainEvaluations::Resume(const Evaluated& resumed) {
   const bool evaluates = is_pending || resumed.last;
   if (evaluates) RETURN_IF_ERROR(Run(resumed));
   if (state_.has_best()) {
-    RETURN_IF_ERROR(exporters_.Export(
-        {.step = state_.best_step(), .checkpoint = PrefixOf(state_.best_step()), .best = true}));
+    RETURN_IF_ERROR(exporters_.Export({.checkpoint = PrefixOf(state_.best_step()), .best = true}));
   }
   if (!evaluates || !stops_early()) return false;
   RETURN_IF_ERROR(RestoreBest(resumed.step));
@@ -250,14 +249,12 @@ absl::Status TrainEvaluations::RunWith(Evaluator& evaluator, const Evaluated& ev
               << " in " << state_.no_better() << " evaluations.";
   }
   const bool last = evaluated.last || stops_early();
-  RETURN_IF_ERROR(exporters_.Export({.step = evaluated.step,
-                                     .checkpoint = evaluated.checkpoint,
+  RETURN_IF_ERROR(exporters_.Export({.checkpoint = evaluated.checkpoint,
                                      .latest = true,
                                      .best = best,
                                      .last = last && !restores_best()}));
   if (!restores_best()) return absl::OkStatus();
-  return exporters_.Export(
-      {.step = state_.best_step(), .checkpoint = PrefixOf(state_.best_step()), .last = true});
+  return exporters_.Export({.checkpoint = PrefixOf(state_.best_step()), .last = true});
 }
 
 absl::Status TrainEvaluations::SaveBest(const std::string& checkpoint) {

@@ -2,14 +2,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/one_of.h"
-#include "proto/onnx.pb.h"
 #include "runtime/base/dcheck.h"
 #include "runtime/base/status.h"
-#include "runtime/base/text.h"
 #include "runtime/export/onnx.h"
 #include "runtime/io/file.h"
 #include "runtime/io/output_file.h"
-#include "runtime/io/tensor_bundle.h"
 
 namespace tpurun {
 namespace {
@@ -33,16 +30,6 @@ absl::Status WriteAsSavedModel(const ExportContents& contents, const std::string
                          dir);
 }
 
-std::optional<int64_t> StepOfSavedModel(const std::string& dir) {
-  const auto variables = BundleReader::Open(JoinPath(dir, "variables/variables"));
-  if (!variables.ok()) return std::nullopt;
-  const BundleEntry* const entry = (*variables)->Find("global_step");
-  int64_t step = 0;
-  if (entry == nullptr || entry->size != sizeof(step)) return std::nullopt;
-  const absl::Status read = (*variables)->ReadInto(*entry, reinterpret_cast<char*>(&step));
-  return read.ok() ? std::optional(step) : std::nullopt;
-}
-
 // ---- onnx
 
 constexpr char kModelOnnx[] = "model.onnx";
@@ -56,16 +43,6 @@ absl::Status WriteAsOnnx(const ExportContents& contents, const std::string& dir)
   return WriteFileAtomically(JoinPath(dir, kModelOnnx), bytes);
 }
 
-std::optional<int64_t> StepOfOnnx(const std::string& dir) {
-  const absl::StatusOr<std::string> bytes = ReadFile(JoinPath(dir, kModelOnnx));
-  onnx::ModelProto model;
-  if (!bytes.ok() || !model.ParseFromString(*bytes)) return std::nullopt;
-  for (const auto& property : model.metadata_props()) {
-    if (property.key() == "global_step") return ParseInt64(property.value());
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 const std::vector<ExportFormatDef>& ExportFormatList() {
@@ -75,15 +52,13 @@ const std::vector<ExportFormatDef>& ExportFormatList() {
        .rule = &OpDef::tensorflow,
        .has_signatures = true,
        .feeds_features = [](const proto::Export&) { return false; },
-       .write = WriteAsSavedModel,
-       .step_of = StepOfSavedModel},
+       .write = WriteAsSavedModel},
       {.name = "onnx",
        .folder = "onnx",
        .ops = ExportFormat::kOnnx,
        .rule = &OpDef::onnx,
        .feeds_features = [](const proto::Export& config) { return config.onnx_processed_inputs(); },
-       .write = WriteAsOnnx,
-       .step_of = StepOfOnnx},
+       .write = WriteAsOnnx},
   };
   return list;
 }

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +38,6 @@ struct ExportFormatDef {
   bool (*feeds_features)(const proto::Export& config);
   // Writes the files durably into `dir`, which must exist.
   absl::Status (*write)(const ExportContents& contents, const std::string& dir);
-  // The global_step of the exported model in `dir`, or nullopt if it cannot be read.
-  std::optional<int64_t> (*step_of)(const std::string& dir);
 };
 
 const std::vector<ExportFormatDef>& ExportFormatList();

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -33,7 +34,7 @@ constexpr char kTemporary[] = "temp-";
 constexpr int kMostWaits = 10;
 
 bool IsNumber(std::string_view name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(), absl::ascii_isdigit);
+  return std::all_of(name.begin(), name.end(), absl::ascii_isdigit) && ParseInt64(name).has_value();
 }
 
 bool IsTemporary(const std::string& name) {
@@ -58,29 +59,24 @@ void RemoveLeftovers(const std::string& base) {
   }
 }
 
-// Of the numbered directories in BASE, -1 if there is none. Numbers that are none of seconds do not
-// count.
+// Of the numbered directories in BASE; -1 if there is none.
 int64_t NewestNumber(const std::string& base) {
-  constexpr int64_t kMostSeconds = 99'999'999'999;  // of the year 5138
-  int64_t newest = -1;
-  for (const std::string& path : NumberedDirectories(base)) {
-    const std::optional<int64_t> number = ParseInt64(BaseName(path));
-    if (number.has_value() && *number < kMostSeconds) newest = std::max(newest, *number);
-  }
-  return newest;
+  const std::vector<std::string> paths = NumberedDirectories(base);
+  return paths.empty() ? -1 : ParseInt64(BaseName(paths.back())).value_or(-1);
 }
 
-// The bytes of each file below the directory, by its path from there.
-absl::StatusOr<std::map<std::string, uint64_t>> SizesOf(const std::string& dir) {
+// The bytes of each file below the directory, by its path from there. nullopt if they cannot be
+// told.
+std::optional<std::map<std::string, uint64_t>> SizesOf(const std::string& dir) {
   std::map<std::string, uint64_t> sizes;
   std::error_code error;
-  for (std::filesystem::recursive_directory_iterator it(dir, error), end; !error && it != end;
-       it.increment(error)) {
-    if (it->is_directory(error) || error) continue;
-    sizes[it->path().lexically_relative(dir).string()] = it->file_size(error);
+  std::filesystem::recursive_directory_iterator it(dir, error);
+  for (; !error && it != std::filesystem::recursive_directory_iterator(); it.increment(error)) {
+    if (it->is_directory(error)) continue;
+    if (!error) sizes[it->path().lexically_relative(dir).string()] = it->file_size(error);
+    if (error) return std::nullopt;
   }
-  if (error) return ReadError("cannot list", dir, error.value());
-  return sizes;
+  return error ? std::nullopt : std::optional(std::move(sizes));
 }
 
 }  // namespace
@@ -91,7 +87,7 @@ absl::StatusOr<std::unique_ptr<NumberedDirectory>> NumberedDirectory::Create(
   RemoveLeftovers(base);
   for (int waits = 0; waits <= kMostWaits; ++waits, clock.wait_second()) {
     const int64_t newest = NewestNumber(base), now = clock.seconds();
-    const std::string number = absl::StrCat(newest > now ? newest + 1 : now);
+    const std::string number = absl::StrCat(newest > now ? newest + 1 + waits : now);
     const std::string final = JoinPath(base, number);
     const std::string temporary = JoinPath(base, kTemporary + number);
     if (!IsAbsent(final)) continue;
@@ -150,11 +146,10 @@ std::vector<std::string> NumberedDirectories(const std::string& base) {
   return paths;
 }
 
-absl::StatusOr<bool> HaveEqualFiles(const std::string& x, const std::string& y) {
-  ASSIGN_OR_RETURN(const auto of_x, SizesOf(x));
-  ASSIGN_OR_RETURN(const auto of_y, SizesOf(y));
-  if (of_x != of_y) return false;
-  for (const auto& [name, size] : of_x) {
+bool HaveEqualFiles(const std::string& x, const std::string& y) {
+  const auto of_x = SizesOf(x), of_y = SizesOf(y);
+  if (!of_x.has_value() || of_x != of_y) return false;
+  for (const auto& [name, size] : *of_x) {
     std::ifstream left(JoinPath(x, name), std::ios::binary);
     std::ifstream right(JoinPath(y, name), std::ios::binary);
     std::array<char, 1 << 16> left_bytes, right_bytes;
@@ -162,7 +157,7 @@ absl::StatusOr<bool> HaveEqualFiles(const std::string& x, const std::string& y) 
       const uint64_t count = std::min<uint64_t>(size - at, left_bytes.size());
       left.read(left_bytes.data(), static_cast<std::streamsize>(count));
       right.read(right_bytes.data(), static_cast<std::streamsize>(count));
-      if (!left || !right) return ReadError("cannot read", JoinPath(left ? y : x, name), EIO);
+      if (!left || !right) return false;
       if (std::memcmp(left_bytes.data(), right_bytes.data(), count) != 0) return false;
     }
   }

@@ -27,9 +27,9 @@ class NumberedDirectory {
   };
 
   // Makes BASE and its missing parents. If the directory of this second exists, waits for the next
-  // second, at most 10 times. Where a directory is of a later second, as of a clock that was ahead,
-  // the number is the one behind it: the new one is the newest. PermissionDenied if nothing can be
-  // written or every one of these seconds was taken.
+  // second, at most 10 times. If BASE has a larger number, as from a clock that was ahead, the new
+  // number is larger still: the new directory is the newest one. PermissionDenied if nothing can be
+  // written or every number was taken.
   static absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create(const std::string& base,
                                                                    const Clock& clock);
   static absl::StatusOr<std::unique_ptr<NumberedDirectory>> Create(const std::string& base);
@@ -59,8 +59,9 @@ class NumberedDirectory {
 // is absent.
 std::vector<std::string> NumberedDirectories(const std::string& base);
 
-// True if both directories have the same files with the same bytes.
-absl::StatusOr<bool> HaveEqualFiles(const std::string& x, const std::string& y);
+// True if both directories have the same files with the same bytes; false too if they cannot be
+// read.
+bool HaveEqualFiles(const std::string& x, const std::string& y);
 
 // Removes a numbered directory. Nobody sees it partly removed: it is renamed first.
 // PermissionDenied if that is not possible.

@@ -78,6 +78,9 @@ TEST_F(NumberedDirectoryTest, ComesBehindOneOfAClockThatWasAhead) {
   EXPECT_EQ((*Create())->Publish().value(), JoinPath(base_, "1700010000"));
   ASSERT_TRUE((*Create())->Publish().ok());
   EXPECT_EQ(There(), (Names{"1700009999", "1700010000", "1700010001", "99999999999999999999"}));
+  // What is no number of seconds is left alone.
+  ASSERT_TRUE(KeepNewest(base_, 1).ok());
+  EXPECT_EQ(There(), (Names{"1700010001", "99999999999999999999"}));
 }
 
 TEST_F(NumberedDirectoryTest, RemovesWhatKilledProcessesLeftAndNothingElse) {
@@ -101,11 +104,13 @@ TEST_F(NumberedDirectoryTest, FilesAreComparedByNameAndBytes) {
   make("d", "more", "");
   make("e", "below/large", large + "x");
   const auto are_equal = [&](const char* x, const char* y) {
-    return HaveEqualFiles(temp_.Path(x), temp_.Path(y)).value();
+    return HaveEqualFiles(temp_.Path(x), temp_.Path(y));
   };
   EXPECT_TRUE(are_equal("a", "b"));
   for (const char* const other : {"c", "d", "e"}) EXPECT_FALSE(are_equal("a", other)) << other;
-  EXPECT_FALSE(HaveEqualFiles(temp_.Path("a"), temp_.Path("absent")).ok());
+  EXPECT_FALSE(are_equal("a", "absent"));
+  std::filesystem::create_symlink("nowhere", temp_.Path("b/dangling"));
+  EXPECT_FALSE(are_equal("b", "b"));
 }
 
 TEST_F(NumberedDirectoryTest, KeepsTheLargestNumbers) {
