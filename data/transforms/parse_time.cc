@@ -34,8 +34,12 @@ std::string FormatOfAbsl(std::string_view format) {
   return of_absl;
 }
 
-// Python's years begin with 1. absl takes "0000" and "-001" for four digits, too.
-bool HasYear(absl::Time time) { return absl::ToCivilYear(time, absl::UTCTimeZone()).year() >= 1; }
+// absl takes "0000" and "-001" for four digits, Python's years begin with 1. A time of another zone
+// may be in the year before in UTC.
+bool HasYear(absl::Time time, std::string_view format) {
+  return format.find("%E4Y") == std::string_view::npos ||
+         absl::ToCivilDay(time, absl::UTCTimeZone()) >= absl::CivilDay(0, 12, 31);
+}
 
 // nullopt if the text is not a time of any of the formats, which are those of absl.
 std::optional<absl::Time> FindTime(std::string_view text, const std::vector<std::string>& formats) {
@@ -44,7 +48,7 @@ std::optional<absl::Time> FindTime(std::string_view text, const std::vector<std:
     std::string unused;
     // "infinite-future" is one to absl.
     if (absl::ParseTime(format, ToAbsl(text), &time, &unused) && time != absl::InfiniteFuture() &&
-        time != absl::InfinitePast() && HasYear(time)) {
+        time != absl::InfinitePast() && HasYear(time, format)) {
       return time;
     }
   }
