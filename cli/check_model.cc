@@ -154,7 +154,8 @@ absl::StatusOr<Training> LoadTraining(const CommandLine& command, const Accelera
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
   LogWarnings(warnings);
-  ASSIGN_OR_RETURN(training.options, MakeOptions(command, config, std::move(model)));
+  ASSIGN_OR_RETURN(training.options,
+                   MakeOptions(command, config, {.train = true}, std::move(model)));
   training.options.train.buckets = std::move(buckets);
   return training;
 }

@@ -316,12 +316,12 @@ RequiredParts PartsOf(ModeKey mode) {
 }
 
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
-                                             ParsedModel model) {
+                                             const RequiredParts& required, ParsedModel model) {
   ASSIGN_OR_RETURN(proto::RunConfig effective, EffectiveConfig(config));
   return EstimatorOptions{.config = std::move(effective),
                           .where = [locations = config.locations](
                                        const std::string& path) { return locations.Where(path); },
-                          .files_read = [config] { return FilesRead(config); },
+                          .files_read = [config, required] { return FilesRead(config, required); },
                           .model_fn = std::move(model.model_fn),
                           .features = std::move(model.features),
                           .topology = TopologyOf(config.run),
@@ -378,7 +378,7 @@ absl::StatusOr<Composition> Compose(const CommandLine& command, const RequiredPa
   RETURN_IF_ERROR(ErrorList(errors.Lines(config.locations), errors.code()));
   LogWarnings(errors.Warnings(config.locations));
   RETURN_IF_ERROR(CheckWarnings(command));
-  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, std::move(model)));
+  ASSIGN_OR_RETURN(composition.options, MakeOptions(command, config, required, std::move(model)));
   if (fabric != nullptr) {
     composition.options.fabric = fabric;
     composition.options.topology.num_processes = fabric->size();

@@ -40,7 +40,7 @@ void ShareReplicas(int processes, LoadedConfig& config, ConfigErrors& errors);
 // Returns the options of an Estimator. Its TrainOptions and other options that depend on the verb
 // are not set. NotFound if the working directory no longer exists.
 absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const LoadedConfig& config,
-                                             ParsedModel model);
+                                             const RequiredParts& required, ParsedModel model);
 
 // The files that no output of a verb may replace: those of EstimatorOptions::files_read, and those
 // of the training in model_dir.

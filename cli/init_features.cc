@@ -537,7 +537,8 @@ absl::Status PlanLabel(const InspectedColumn& column, InitPlan& plan) {
     // As FLOAT32, which is cast to INT64.
     if (numbers && !column.integers() && static_cast<float>(one.number) != one.number) {
       return wrong("the class ", one.text,
-                   " is no float and is not written as an integer; write it without a point");
+                   " is rounded as a FLOAT32, which numbers with a point are read as; write the "
+                   "classes as integers, without a point");
     }
     if (!IsUtf8(one.text)) {
       return wrong("the class ", ShownField(one.text),

@@ -268,7 +268,8 @@ absl::Status Summarize(const CommandLine& command, bool json, std::ostream& out)
   const bool no_model = config.model_path.empty() && config.model.ByteSizeLong() == 0;
   if (model.model_fn == nullptr || no_model) return AllErrors(errors, config.locations, found);
   ASSIGN_OR_RETURN(const EstimatorSpec forward, BuildForward(model.model_fn, config.run));
-  ASSIGN_OR_RETURN(const EstimatorOptions options, MakeOptions(command, config, model));
+  ASSIGN_OR_RETURN(const EstimatorOptions options,
+                   MakeOptions(command, config, RequiredParts(), model));
   BuiltSteps steps;
   for (const ModeInput& input : inputs) {
     if (valid) found.push_back(BuildStep(options, input.mode, steps));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/config/text_format.h"
 #include "cli/config/tf_config.h"
+#include "cli/config/validate.h"
 #include "proto/field_rules.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
@@ -257,11 +258,19 @@ absl::StatusOr<proto::RunConfig> EffectiveConfig(const LoadedConfig& config) {
   return run;
 }
 
-std::vector<std::string> FilesRead(const LoadedConfig& config) {
+std::vector<std::string> FilesRead(const LoadedConfig& config, const RequiredParts& required) {
   std::vector<std::string> files = {config.run_path, config.model_path};
-  const auto visit = [&](const FieldDescriptor& field, const std::string&,
+  const auto is_read = [&](const std::string& path) {
+    return (required.train && absl::StartsWith(path, "train.")) ||
+           (required.evaluate && absl::StartsWith(path, "evaluate[")) ||
+           (required.predict && absl::StartsWith(path, "predict."));
+  };
+  const auto visit = [&](const FieldDescriptor& field, const std::string& path,
                          const std::string& value) {
-    if (IsPath(field)) {
+    if (!IsPath(field)) return value;
+    files.push_back(value);
+    // A name that looks like a pattern may be that of a file.
+    if (is_read(path) && !FileExists(value)) {
       const auto found = Glob(value).value_or(std::vector<std::string>());
       files.insert(files.end(), found.begin(), found.end());
     }

@@ -59,9 +59,12 @@ absl::StatusOr<LoadedConfig> LoadSoundConfig(const LoadOptions& options);
 // exists.
 absl::StatusOr<proto::RunConfig> EffectiveConfig(const LoadedConfig& config);
 
-// The files that the configuration was read from, and those that it names, patterns expanded. Some
-// may not exist.
-std::vector<std::string> FilesRead(const LoadedConfig& config);
+struct RequiredParts;  // validate.h
+
+// The files that the configuration was read from, and those that it names. Some may not exist. The
+// patterns of the inputs of `required` are expanded: what another verb reads by a pattern may be
+// what this one writes.
+std::vector<std::string> FilesRead(const LoadedConfig& config, const RequiredParts& required);
 
 }  // namespace tpurun
 

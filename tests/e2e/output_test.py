@@ -179,8 +179,13 @@ class OutputTest(ProgramTest):
         other = ('--set', 'evaluate.0.input.source.text_line.file="iris/rows.jsonl"')
         rows = ('--set', 'predict.input={ source { text_line { file: "iris/predict.jsonl" skip_lines: 1 } }'
                 ' transform { apply { transformation_func: "parse" } } }')
+        shutil.copy(self.path('iris', 'iris_test.csv'), self.path('iris', 'rows[1].jsonl'))
+        shown = ('--set', rows[1].replace('predict.jsonl', 'rows[1].jsonl'))
+        pattern = ('--set', rows[1].replace('predict.jsonl', 'r*.jsonl'))
         before = tree(self.path())
         for flag, path, arguments in (
+                ('output', 'iris/rows[1].jsonl', ('predict', *run, *shown)),
+                ('output', 'iris/rows.jsonl', ('predict', *run, *pattern)),
                 ('trace', 'iris/run.jsonl', ('profile', *run, '--steps=2')),
                 ('trace', 'iris/model.textproto', ('profile', *run, '--steps=2')),
                 ('trace', 'iris/iris_training.csv', ('profile', *run, '--steps=2')),
@@ -204,6 +209,11 @@ class OutputTest(ProgramTest):
             self.assertEqual((done.code, done.out, len(done.messages)), (2, '', 1), str(done))
             self.assertIn(f'{path} is an input too, want another name for the output', done.messages[0])
             self.assertEqual(tree(self.path()), before, str(done))
+
+    def test_predict_may_write_again_what_a_training_reads_by_a_pattern(self):
+        train = ('--set', 'train.input.source.text_line.file="iris/labelled*.jsonl"')
+        for _ in range(2):
+            self.succeed(*self.iris('predict', 'model', *train, '--output=iris/labelled_1.jsonl'))
 
     def test_two_outputs_have_two_names(self):
         done = self.call(*self.iris('predict', 'model', '--dump_infeed=both', '--output=both/predict.jsonl'))
