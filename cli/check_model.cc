@@ -251,7 +251,7 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
   ASSIGN_OR_RETURN(const std::optional<double> host_rate, HostRate(command));
   ASSIGN_OR_RETURN(const Training training, LoadTraining(command, accelerator));
   const EstimatorOptions& options = training.options;
-  RETURN_IF_ERROR(CheckTraceFlag(command, InputsOf(options)));
+  RETURN_IF_ERROR(CheckTraceFlag(command, options));
   LogFullLength(options);
   ModelCheck check{.accelerator = accelerator, .batch_size = training.batch_size};
   check.steps = training.steps;
@@ -275,7 +275,6 @@ absl::StatusOr<ModelCheck> CheckTraining(const CommandLine& command,
 
 absl::Status CheckModel(const CommandLine& command) {
   if (command.Has("steps")) return absl::InvalidArgumentError("--steps wants --numerics");
-  RETURN_IF_ERROR(CheckTraceFlag(command, {}));
   ASSIGN_OR_RETURN(const Accelerator accelerator,
                    ParseAcceleratorType(command.GetString("accelerator_type", "v2-8")));
   ASSIGN_OR_RETURN(const ModelCheck check, CheckTraining(command, accelerator));

@@ -335,7 +335,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
                           .after_checks = [command] { return CheckWarnings(command); }};
 }
 
-std::vector<std::string> InputsOf(const EstimatorOptions& options) {
+std::vector<std::string> ProtectedFiles(const EstimatorOptions& options) {
   std::vector<std::string> inputs = options.files_read();
   const std::vector<std::string> state = FilesOfTraining(options.config.model_dir());
   inputs.insert(inputs.end(), state.begin(), state.end());

@@ -44,7 +44,7 @@ absl::StatusOr<EstimatorOptions> MakeOptions(const CommandLine& command, const L
 
 // The files that no output of a verb may replace: those of EstimatorOptions::files_read, and those
 // of the training in model_dir.
-std::vector<std::string> InputsOf(const EstimatorOptions& options);
+std::vector<std::string> ProtectedFiles(const EstimatorOptions& options);
 
 // Loads and checks the configuration, and builds the ModelFn and the InputFns of the parts that
 // `required` names. The error lists every mistake that can be found without data, each with its

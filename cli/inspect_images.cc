@@ -342,7 +342,7 @@ absl::Status InspectImages(const CommandLine& command, bool json) {
   const std::vector<std::string> records = FilesOf(of_mode.source());
   std::optional<FilePath> file;
   if (flags.png != kStandardOutput) {
-    ASSIGN_OR_RETURN(file, ReplaceableFile(flags.png, InputsOf(options)));
+    ASSIGN_OR_RETURN(file, ReplaceableFile(flags.png, ProtectedFiles(options)));
   }
   ASSIGN_OR_RETURN(const ShownRows rows, ReadRows(options, input_fn, flags, image));
   ASSIGN_OR_RETURN(const Sheet sheet, MakeSheet(rows, image.shape));

@@ -30,7 +30,8 @@ absl::Status GenerateText(const CommandLine& command, Composition composition) {
   const std::string output = command.GetString("output");
   ProgressLine line(command, output.empty());
   composition.options.on_examples = line.Counter("characters");
-  std::vector<std::string> inputs = InputsOf(composition.options);
+  std::vector<std::string> inputs;
+  if (!output.empty()) inputs = ProtectedFiles(composition.options);
   Estimator estimator(std::move(composition.options));
   CharacterVocabulary vocabulary;
   std::unique_ptr<TextWriter> writer;
@@ -69,7 +70,7 @@ absl::StatusOr<std::unique_ptr<PredictionWriter>> MakeWriter(const std::string& 
     return absl::InvalidArgumentError(
         absl::StrCat("--output: ", output, " is what --dump_infeed writes, want another name"));
   }
-  return MakePredictionWriter(output, InputsOf(options));
+  return MakePredictionWriter(output, ProtectedFiles(options));
 }
 
 }  // namespace

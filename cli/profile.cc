@@ -40,7 +40,7 @@ absl::Status CheckProfileFlags(const CommandLine& command) {
     return absl::InvalidArgumentError(
         absl::StrCat("--steps: got ", command.GetInt("steps"), ", want 1 to 100000"));
   }
-  return CheckTraceFlag(command, {});
+  return absl::OkStatus();
 }
 
 // The forecast that --accelerator_type adds to the trace of a training's steps.
@@ -172,7 +172,7 @@ absl::Status ProfileCommand(const CommandLine& command) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Fabric> fabric, JoinProcesses(command));
   ASSIGN_OR_RETURN(Composition composition,
                    ComposeForProcesses(command, PartsOf(mode), fabric.get()));
-  RETURN_IF_ERROR(CheckTraceFlag(command, InputsOf(composition.options)));
+  RETURN_IF_ERROR(CheckTraceFlag(command, composition.options));
   if (composition.InputOf(mode) == nullptr) {
     return absl::InvalidArgumentError(
         "--mode=predict: the predictions of predict { generate { ... } } are steps of one token, "

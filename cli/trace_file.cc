@@ -1,5 +1,6 @@
 #include "cli/trace_file.h"
 
+#include "cli/compose.h"
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file.h"
@@ -7,12 +8,12 @@
 
 namespace tpurun {
 
-absl::Status CheckTraceFlag(const CommandLine& command, const std::vector<std::string>& inputs) {
+absl::Status CheckTraceFlag(const CommandLine& command, const EstimatorOptions& options) {
   if (!command.Has("trace")) return absl::OkStatus();
   const std::string path = command.GetString("trace");
   if (path.empty()) return absl::InvalidArgumentError("--trace: got \"\", want the name of a file");
   // Before what takes long.
-  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, inputs));
+  ASSIGN_OR_RETURN(const FilePath file, ReplaceableFile(path, ProtectedFiles(options)));
   return OutputFile::Create(file).status();
 }
 

@@ -262,7 +262,6 @@ class PipelineOpener {
     if (args_.mode == ModeKey::kTrain || args_.num_processes > 1)
       RETURN_IF_ERROR(Identify(opened->files));
     schema_ = elements_.records->schema();
-    draws_order_ = plan_.source.tfrecord().shuffle_files();
     signature_ = plan_.source_def->describe(plan_.source);
     return absl::OkStatus();
   }
@@ -304,7 +303,6 @@ class PipelineOpener {
     count_ = extent.count;
     endless_ = extent.endless;
     schema_ = elements_.records->schema();
-    draws_order_ |= plan_.source.has_sample_from_datasets();
     signature_ = absl::StrCat(plan_.source_def->describe(plan_.source), signatures);
     return absl::OkStatus();
   }
@@ -430,14 +428,17 @@ class PipelineOpener {
     if (args_.times != nullptr) elements_.map.stages.push_back(NextStage(name));
   }
 
-  void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
-    ItemTransformArgs args = ItemArgs(position);
-    const int ordinal = args.ordinal;
-    elements_.items = def.make_items(transform, std::move(args));
-    if (args_.times != nullptr) TimeItems(def.name);
+  void SignItems(const proto::Transform& transform, const TransformDef& def, int ordinal) {
     absl::StrAppend(&signature_, " | ", transform.ShortDebugString());
     if (def.random) absl::StrAppend(&signature_, " (stream ", ordinal, ")");
     draws_order_ |= def.random;
+  }
+
+  void AddItems(const proto::Transform& transform, const TransformDef& def, int position) {
+    ItemTransformArgs args = ItemArgs(position);
+    SignItems(transform, def, args.ordinal);
+    elements_.items = def.make_items(transform, std::move(args));
+    if (args_.times != nullptr) TimeItems(def.name);
     if (IsEndlessRepeat(transform)) {
       endless_ = true;  // count_ stays what one pass has
     } else if (transform.has_take() && transform.take().count() >= 0 && endless_) {
@@ -463,9 +464,7 @@ class PipelineOpener {
     elements_.items = std::make_unique<FilteredItems>(
         std::move(elements_.items), elements_.records.get(), std::move(map), feature, keep);
     if (args_.times != nullptr) TimeItems(step.def->name);
-    absl::StrAppend(&signature_, " | ", step.transform.ShortDebugString());
-    if (step.def->random) absl::StrAppend(&signature_, " (stream ", ordinal, ")");
-    draws_order_ |= step.def->random;
+    SignItems(step.transform, *step.def, ordinal);
     count_ = std::nullopt;
   }
 
@@ -565,7 +564,7 @@ class PipelineOpener {
   size_t stages_ = 0;  // of elements_.times so far
   Schema schema_;      // the columns at this place
   std::string signature_;
-  bool draws_order_ = false;  // the order of the elements depends on tf_random_seed
+  bool draws_order_ = DrawsOrder(plan_.source);  // by tf_random_seed, also in an item transform
   std::vector<FileHeader> headers_;
   std::vector<InputFile> files_;
   std::map<std::string, std::string> assets_;

@@ -16,7 +16,8 @@ constexpr SourceDef kSources[] = {
      .schema = TfrecordSchema,
      .open = OpenTfrecord,
      .describe = DescribeTfrecord,
-     .file_names = TfrecordFileNames},
+     .file_names = TfrecordFileNames,
+     .draws_order = [](const proto::Source& source) { return source.tfrecord().shuffle_files(); }},
     {.kind = proto::Source::kTextLine,
      .name = "text_line",
      .schema = TextLineSchema,
@@ -52,6 +53,7 @@ constexpr SourceDef kSources[] = {
     {.kind = proto::Source::kSampleFromDatasets,
      .name = "sample_from_datasets",
      .describe = DescribeSample,
+     .draws_order = [](const proto::Source&) { return true; },
      .inputs = SampleInputs},
 };
 
@@ -84,6 +86,11 @@ FileNames AllFileNames(const proto::Source& source) {
 
 bool ReadsStandardInput(const proto::Source& source) {
   return NamesStandardInput(AllFileNames(source));
+}
+
+bool DrawsOrder(const proto::Source& source) {
+  const SourceDef* const def = FindSource(source.kind_case());
+  return def != nullptr && def->draws_order != nullptr && def->draws_order(source);
 }
 
 bool ReadsOnce(const proto::Source& source) {

@@ -67,6 +67,8 @@ struct SourceDef {
   void (*read_all)(proto::Source* source) = nullptr;
   // The source keeps all records in memory, so even a pipe can be repeated.
   bool in_memory = false;
+  // True if the source draws the order of its elements by the seed. nullptr if it never does.
+  bool (*draws_order)(const proto::Source& source) = nullptr;
   // Returns the inputs that the source is made of. nullptr if it is made of none.
   const InputField& (*inputs)(const proto::Source& source) = nullptr;
 };
@@ -80,6 +82,8 @@ const InputField& InputsOf(const proto::Source& source);
 FileNames AllFileNames(const proto::Source& source);
 // True if one of its files is "-".
 bool ReadsStandardInput(const proto::Source& source);
+// True if the source draws the order of its elements by the seed, whatever its inputs do.
+bool DrawsOrder(const proto::Source& source);
 // True if the source can be read only once and is not kept in memory.
 bool ReadsOnce(const proto::Source& source);
 // NotFound names a file of the source that does not exist. Standard input always exists.

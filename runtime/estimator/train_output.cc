@@ -117,7 +117,7 @@ absl::Status TrainOutput::WriteGraph() {
   if (!graph_files_.valid()) return absl::OkStatus();
   const GraphFiles files = graph_files_.get();
   const FilePath path = {start_.dir, "graph.pbtxt"};
-  RETURN_IF_ERROR(ReplaceableFile(path, options_.files_read()).status());
+  if (FileExists(path)) RETURN_IF_ERROR(ReplaceableFile(path, options_.files_read()).status());
   RETURN_IF_ERROR(first_writes_.WriteFile(path, files.text));
   return events_.writer().WriteGraph(files.event);
 }

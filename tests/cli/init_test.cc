@@ -462,20 +462,6 @@ TEST(InspectedColumnTest, ManyMissingValuesAtOnce) {
   EXPECT_EQ(column.first_missing(), "first");
 }
 
-TEST_F(InitTest, IdsBeyondInt64AreLeftOut) {
-  for (const bool beyond : {false, true}) {
-    std::string text;
-    for (int i = 0; i < 40; ++i) {
-      absl::StrAppend(&text, "{\"u\": ", beyond ? "1844674407370955160" : "144674407370955160",
-                      i % 4, ", \"x\": ", i * 7 % 40, ".5, \"y\": \"", i % 2, "a\"}\n");
-    }
-    const absl::StatusOr<InitPlan> plan = PlanCsv(text, {.label = "y", .ids = {"u"}}, "jsonl");
-    ASSERT_TRUE(plan.ok()) << plan.status();
-    EXPECT_EQ(plan->features[0].kind,
-              beyond ? PlannedFeature::Kind::kLeftOut : PlannedFeature::Kind::kCategory);
-  }
-}
-
 TEST_F(InitTest, MoreIdsThanAVocabularyHasAreHashed) {
   const absl::StatusOr<InitPlan> plan = PlanCsv(ManyWords(9000, 3000), {.ids = {"word"}});
   ASSERT_TRUE(plan.ok()) << plan.status();

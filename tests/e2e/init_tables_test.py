@@ -280,6 +280,13 @@ class InitTablesTest(ProgramTest):
         self.assertEqual((done.code, done.messages), (65, [
             'tpurun: other.csv:2: the header is in this line, want line 1 as in the first file']))
 
+    def test_ids_beyond_int64_are_left_out(self):
+        for first, left_out in (10 ** 18, []), (2 ** 64, ['u']):
+            write(self.path('ids'), ''.join(
+                f'{{"u": {first + i % 4}, "x": {i * 7 % 40}.5, "y": "{i % 2}a"}}\n' for i in range(40)))
+            result, _ = self.init('jsonl', 'ids', '--label=y', '--ids=u', output=f'of_{first}')
+            self.assertEqual(result['left_out'], left_out)
+
     def test_delimiters(self):
         write(self.path('a'), 'x;y\n1,5;0\n2,5;1\n')
         features = '--features=x:string:0,y:int64:1'
