@@ -323,7 +323,7 @@ const OpDef& SquareOp() {
 const OpDef& ExpOp() {
   static const OpDef& op = *new OpDef(Transcendental(Unary(
       "exp", "e to the power x", {TensorFlowOp("Exp"), OnnxOp("Exp")},
-      [](float x) { return std::exp(x); },
+      [](float x) { return ExpOf(x); },
       [](GraphBuilder& b, Value, Value y, Value dy) { return Mul(b, dy, y); })));
   return op;
 }
@@ -331,7 +331,7 @@ const OpDef& ExpOp() {
 const OpDef& LogOp() {
   static const OpDef& op = *new OpDef(Transcendental(Unary(
       "log", "the natural logarithm of x", {TensorFlowOp("Log"), OnnxOp("Log")},
-      [](float x) { return std::log(x); },
+      [](float x) { return LogOf(x); },
       [](GraphBuilder& b, Value x, Value, Value dy) { return Div(b, dy, x); })));
   return op;
 }
@@ -382,7 +382,7 @@ const OpDef& SigmoidOp() {
 const OpDef& EluOp() {
   static const OpDef& op = *new OpDef(Transcendental(Unary(
       "elu", "x where x > 0, else exp(x) - 1", {TensorFlowOp("Elu"), OnnxOp("Elu")},
-      [](float x) { return x > 0 ? x : std::expm1(x); },
+      [](float x) { return EluOf(x); },
       [](GraphBuilder& b, Value x, Value y, Value dy) {
         const Value slope = Add(b, y, Scalar(b, 1));
         return Select(b, Greater(b, x, Scalar(b, 0)), dy, Mul(b, dy, slope));
@@ -404,7 +404,7 @@ const OpDef& ErfOp() {
 const OpDef& SoftplusOp() {
   static const OpDef& op = *new OpDef(Transcendental(Unary(
       "softplus", "log(1 + exp(x))", {TensorFlowOp("Softplus"), OnnxOp("Softplus")},
-      [](float x) { return (x > 0 ? x : 0) + std::log1p(std::exp(-std::fabs(x))); },
+      [](float x) { return SoftplusOf(x); },
       [](GraphBuilder& b, Value x, Value, Value dy) { return Mul(b, dy, Sigmoid(b, x)); })));
   return op;
 }

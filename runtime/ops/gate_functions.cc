@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +36,16 @@ TPURUN_CLONES void SigmoidOfArray(const float* x, int64_t n, float* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = SigmoidOf(x[i]);
 }
 
+TPURUN_CLONES void SoftplusOfArray(const float* x, int64_t n, float* y) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = SoftplusOf(x[i]);
+}
+
+TPURUN_CLONES void EluOfArray(const float* x, int64_t n, float* y) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) y[i] = EluOf(x[i]);
+}
+
 TPURUN_CLONES void ReluSlope(const float* y, int64_t n, float* d) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) d[i] = y[i] > 0 ? d[i] : 0.0f;
@@ -50,6 +59,16 @@ TPURUN_CLONES void TanhSlope(const float* y, int64_t n, float* d) {
 TPURUN_CLONES void SigmoidSlope(const float* y, int64_t n, float* d) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) d[i] *= y[i] * (1.0f - y[i]);
+}
+
+TPURUN_CLONES void SoftplusSlope(const float* y, int64_t n, float* d) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) d[i] *= -Expm1OfNegative(-y[i]);
+}
+
+TPURUN_CLONES void EluSlope(const float* y, int64_t n, float* d) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) d[i] *= y[i] > 0 ? 1.0f : y[i] + 1.0f;
 }
 
 TPURUN_CLONES void SumOfArrays(const float* x, const float* y, int64_t n, float* z) {
@@ -92,12 +111,9 @@ void ApplyGate(GateFunction f, const float* x, int64_t n, float* y) {
     case GateFunction::kSigmoid:
       return SigmoidOfArray(x, n, y);
     case GateFunction::kSoftplus:
-      for (int64_t i = 0; i < n; ++i)
-        y[i] = std::max(x[i], 0.0f) + std::log1p(std::exp(-std::fabs(x[i])));
-      return;
+      return SoftplusOfArray(x, n, y);
     case GateFunction::kElu:
-      for (int64_t i = 0; i < n; ++i) y[i] = x[i] > 0 ? x[i] : std::expm1(x[i]);
-      return;
+      return EluOfArray(x, n, y);
   }
 }
 
@@ -112,11 +128,9 @@ void MultiplyBySlope(GateFunction f, const float* y, int64_t n, float* d) {
     case GateFunction::kSigmoid:
       return SigmoidSlope(y, n, d);
     case GateFunction::kSoftplus:
-      for (int64_t i = 0; i < n; ++i) d[i] *= -std::expm1(-y[i]);
-      return;
+      return SoftplusSlope(y, n, d);
     case GateFunction::kElu:
-      for (int64_t i = 0; i < n; ++i) d[i] *= y[i] > 0 ? 1.0f : y[i] + 1.0f;
-      return;
+      return EluSlope(y, n, d);
   }
 }
 

@@ -44,6 +44,37 @@ const Function kFunctions[] = {
            set, x, y, [](float v) __attribute__((always_inline)) { return ExpOfNegative(v); });
      },
      [](double x) { return std::exp(x); }, 1.1, kLeastExponent, 0},
+    {"exp of any number",
+     [](InstructionSet set, const std::vector<float>& x, std::vector<float>* y) {
+       RunOn(
+           set, x, y, [](float v) __attribute__((always_inline)) { return ExpOf(v); });
+     },
+     [](double x) { return std::exp(x); }, 1.1, -Limits::infinity(), 88.7228317f},
+    {"expm1",
+     [](InstructionSet set, const std::vector<float>& x, std::vector<float>* y) {
+       RunOn(
+           set, x, y, [](float v) __attribute__((always_inline)) { return Expm1OfNegative(v); });
+     },
+     [](double x) { return std::expm1(x); }, 1.5, -Limits::infinity(), 0},
+    {"log",
+     [](InstructionSet set, const std::vector<float>& x, std::vector<float>* y) {
+       RunOn(
+           set, x, y, [](float v) __attribute__((always_inline)) { return LogOf(v); });
+     },
+     [](double x) { return std::log(x); }, 1.1, 0, Limits::max()},
+    {"softplus",
+     [](InstructionSet set, const std::vector<float>& x, std::vector<float>* y) {
+       RunOn(
+           set, x, y, [](float v) __attribute__((always_inline)) { return SoftplusOf(v); });
+     },
+     [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }, 2,
+     kLeastExponent, Limits::max()},
+    {"elu",
+     [](InstructionSet set, const std::vector<float>& x, std::vector<float>* y) {
+       RunOn(
+           set, x, y, [](float v) __attribute__((always_inline)) { return EluOf(v); });
+     },
+     [](double x) { return x < 0 ? std::expm1(x) : x; }, 1.5, -Limits::infinity(), Limits::max()},
     {"erf",
      [](InstructionSet set, const std::vector<float>& x, std::vector<float>* y) {
        RunOn(
@@ -148,7 +179,25 @@ TEST(VectorMath, KeepsZerosInfinitiesAndNaN) {
   EXPECT_EQ(TanhOf(-inf), -1.0f);
   EXPECT_EQ(ErfOf(inf), 1.0f);
   EXPECT_EQ(ErfOf(-inf), -1.0f);
-  for (const float result : {ExpOfNegative(NAN), SigmoidOf(NAN), TanhOf(NAN), ErfOf(NAN)})
+  EXPECT_EQ(ExpOf(-inf), 0.0f);
+  EXPECT_EQ(ExpOf(-87.4f), 0.0f);
+  EXPECT_EQ(ExpOf(88.73f), inf);
+  EXPECT_EQ(ExpOf(inf), inf);
+  EXPECT_EQ(LogOf(0.0f), -inf);
+  EXPECT_EQ(LogOf(-0.0f), -inf);
+  EXPECT_EQ(LogOf(1.0f), 0.0f);
+  EXPECT_EQ(LogOf(inf), inf);
+  EXPECT_EQ(LogOf(std::bit_cast<float>(1u)), std::log(std::bit_cast<float>(1u)));
+  EXPECT_EQ(Expm1OfNegative(-inf), -1.0f);
+  EXPECT_TRUE(std::signbit(EluOf(-0.0f)));
+  EXPECT_EQ(EluOf(inf), inf);
+  EXPECT_EQ(SoftplusOf(-200), 0.0f);
+  EXPECT_EQ(SoftplusOf(200), 200.0f);
+  EXPECT_EQ(SoftplusOf(-inf), 0.0f);
+  EXPECT_EQ(SoftplusOf(inf), inf);
+  for (const float result :
+       {ExpOfNegative(NAN), SigmoidOf(NAN), TanhOf(NAN), ErfOf(NAN), ExpOf(NAN), LogOf(NAN),
+        LogOf(-1.0f), LogOf(-inf), Expm1OfNegative(NAN), SoftplusOf(NAN), EluOf(NAN)})
     EXPECT_TRUE(std::isnan(result));
 }
 
