@@ -12,8 +12,8 @@ namespace tpurun {
 
 // The kernels of a collective call on x (K, M), which is transposed, and y (K, N) of each replica.
 // The library multiplies copies: each share of the rows of z copies its columns of every x, and all
-// of every y, to scratch memory and runs `matmul` on them. gemm_call.h's product adds that of one
-// replica after the other, to the same bits.
+// of every y, to scratch memory and runs `matmul` on them. gemm_call.h's product does so where
+// replicas have few rows; else it adds that of one replica after the other, to the same bits.
 std::vector<KernelDef> StackedMatMulKernels(MatMulDims (*dims_of)(const OpCall& call),
                                             const OpDef& matmul);
 

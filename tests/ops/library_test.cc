@@ -76,6 +76,12 @@ TEST(LibraryKernels, TheProductOfAllReplicasIsNearTheReference) {
       // Some of the 8 parts have one row more.
       ExpectNearReference("cross_replica_matmul", attrs, {F32({20, 84}), F32({20, 50})}, parts,
                           8 * 20, 8);
+      // A result that is too large for a cache is a product of the rows of all replicas; of odd
+      // rows only where an element is one number.
+      for (const int64_t rows : {5, 6}) {
+        ExpectNearReference("cross_replica_matmul", attrs, {F32({rows, 300}), F32({rows, 502})},
+                            parts, 8 * rows, 8);
+      }
     }
   }
 }
@@ -83,8 +89,8 @@ TEST(LibraryKernels, TheProductOfAllReplicasIsNearTheReference) {
 TEST(GemmKernel, HasOnePlanForSharesOfTwoSizes) {
   OpCall call{.op = FindOpByName("cross_replica_matmul"),
               .attrs = {{"precision", int64_t{0}}, {"transpose_x", true}},
-              .operands = {F32({1, 23}), F32({1, 1999})},
-              .results = {F32({23, 1999})},
+              .operands = {F32({1, 23}), F32({1, 4999})},
+              .results = {F32({23, 4999})},
               .needed = {true},
               .parts = 8,
               .num_replicas = 8};
