@@ -56,7 +56,7 @@ auto UseFilterGrad(const ConvDims& d, const OpCall& call, const gemm::Tiles& til
 // 4 of 7 x 7 x 512, 3 x 3 and 512 results: 18 and 13 ms; profile of resnet_cifar and resnet50.)
 bool SumsPixels(const ConvDims& d, const OpCall& call) {
   constexpr int64_t kLeast = 16;  // channels of x, and of y
-  if (d.c < kLeast || d.f < kLeast) return false;
+  if (d.c < kLeast || d.f < kLeast || d.dw > 1) return false;
   return UseFilterGrad(d, call, gemm::kAmxBFloat16Tiles, [](const auto& product) {
     return product.ScratchBytes() <= kMostScratchBytes;
   });
@@ -269,10 +269,8 @@ std::unique_ptr<Kernel> MakeWinograd(ConvKind kind, const ConvDims& d, const OpC
 
 bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
   const bool is_empty = std::min({d.h, d.w, d.c, d.kh, d.kw, d.f}) == 0;
-  if (is_empty || d.groups != 1 || d.dw != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1) {
-    return false;
-  }
-  return kind != ConvKind::kInputGrad || d.dh == 1 || d.sh == 1;
+  if (is_empty || d.groups != 1 || GemmProducts(PrecisionOf(call.attrs)).size() != 1) return false;
+  return kind != ConvKind::kInputGrad || ((d.dh == 1 || d.sh == 1) && (d.dw == 1 || d.sw == 1));
 }
 
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine) {

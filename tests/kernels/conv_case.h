@@ -55,6 +55,13 @@ inline ConvDims Uneven(ConvDims d) {
   return d;
 }
 
+// Pixels between those that a row of the kernel reads.
+inline ConvDims Dilated(ConvDims d, int64_t dilation) {
+  d.dw = dilation;
+  d.ow = (d.w + d.left + d.right - (d.kw - 1) * dilation - 1) / d.sw + 1;
+  return d;
+}
+
 // An array as it is stored, and its numbers.
 struct Array {
   Array(int64_t size, bool in_bf16, unsigned seed) : f32(size), bf16(size), is_bf16(in_bf16) {
@@ -106,7 +113,7 @@ class Scratch {
 
 inline std::string Told(const Level& level, const ConvDims& d, const Form& form) {
   std::string text = level.name;
-  for (const int64_t size : {d.n, d.h, d.w, d.c, d.kh, d.kw, d.f, d.sh, d.top, d.dh})
+  for (const int64_t size : {d.n, d.h, d.w, d.c, d.kh, d.kw, d.f, d.sh, d.top, d.dh, d.dw})
     text += " " + std::to_string(size);
   return text + (form.in_bf16 ? " bf16" : "") + (form.rounds ? " rounds" : "");
 }
@@ -114,7 +121,7 @@ inline std::string Told(const Level& level, const ConvDims& d, const Form& form)
 // f(h, w) for the pixel of x that pixel (oh, ow) of y reads at (kh, kw), if there is one.
 template <typename F>
 void IfInside(const ConvDims& d, int64_t oh, int64_t ow, int64_t kh, int64_t kw, F f) {
-  const int64_t h = oh * d.sh + kh * d.dh - d.top, w = ow * d.sw + kw - d.left;
+  const int64_t h = oh * d.sh + kh * d.dh - d.top, w = ow * d.sw + kw * d.dw - d.left;
   if (h >= 0 && h < d.h && w >= 0 && w < d.w) f(h, w);
 }
 

@@ -23,31 +23,40 @@ namespace {
 // Parts of tiles and panels, several panels, several blocks of rows, pads wider than the image,
 // strides that leave pixels out.
 std::vector<ConvDims> Cases() {
-  return {Dims(2, 5, 7, 4, 3, 3, 5, 1, 1), Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
-          Dims(2, 6, 6, 2, 5, 5, 50, 1, 2), Dims(1, 7, 8, 6, 1, 1, 17, 2),
-          Dims(1, 3, 3, 2, 5, 5, 4, 1, 2), Dims(1, 40, 50, 34, 3, 3, 18, 1, 1),
-          Dims(1, 4, 11, 2, 3, 2, 3, 3, 2), Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
-          Dims(1, 2, 2, 2, 3, 3, 3, 1, 3), Dims(1, 5, 5, 300, 1, 1, 40),
-          Dims(2, 6, 5, 3, 3, 3, 8, 1, 1), Dims(1, 12, 12, 1, 5, 5, 32, 1, 2),
-          // Copies of two images, then of one (shifted_images.h).
-          Dims(3, 40, 50, 4, 3, 3, 18, 1, 1), Dims(0, 4, 4, 2, 3, 3, 4),
-          Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
-          Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
-          // Odd channels: pairs of neighbours in a window.
-          Dims(2, 21, 23, 3, 7, 7, 20, 2, 3), Dims(1, 6, 9, 1, 3, 6, 18, 1, 2),
-          Dims(1, 7, 7, 5, 1, 1, 3), Dims(2, 7, 8, 3, 3, 3, 5, 1, -1),
-          Uneven(Dims(1, 9, 12, 1, 3, 5, 4, 2, 1)), Dims(1, 60, 200, 3, 3, 3, 17, 1, 1),
-          Dims(1, 9, 8, 3, 3, 3, 70, 1, 1, 2), Dims(1, 2, 3, 1, 5, 5, 3, 1, 4),
-          // Pads below 0 leave pixels out.
-          Dims(2, 7, 8, 4, 3, 3, 5, 1, -1),
-          // Gradients of x at strides: pixels that none reads, pads that are wider than a window,
-          // pixels fewer than the stride, several blocks.
-          Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),
-          Dims(1, 7, 9, 3, 5, 4, 8, 2, 3), Dims(1, 1, 2, 2, 3, 3, 4, 4, 1),
-          Dims(1, 56, 61, 50, 3, 3, 34, 2, 1), Dims(1, 13, 13, 33, 2, 2, 4, 5, 0),
-          Uneven(Dims(2, 9, 8, 4, 3, 3, 6, 2, 1)), Uneven(Dims(1, 12, 11, 3, 5, 4, 8, 3, 2)),
-          // Several blocks of each of several images.
-          Dims(3, 5, 2000, 12, 3, 3, 4, 1, 1)};
+  return {
+      Dims(2, 5, 7, 4, 3, 3, 5, 1, 1), Dims(1, 8, 9, 4, 3, 3, 20, 2, 1),
+      Dims(2, 6, 6, 2, 5, 5, 50, 1, 2), Dims(1, 7, 8, 6, 1, 1, 17, 2),
+      Dims(1, 3, 3, 2, 5, 5, 4, 1, 2), Dims(1, 40, 50, 34, 3, 3, 18, 1, 1),
+      Dims(1, 4, 11, 2, 3, 2, 3, 3, 2), Dims(1, 9, 9, 4, 3, 3, 33, 1, 2, 2),
+      Dims(1, 2, 2, 2, 3, 3, 3, 1, 3), Dims(1, 5, 5, 300, 1, 1, 40),
+      Dims(2, 6, 5, 3, 3, 3, 8, 1, 1), Dims(1, 12, 12, 1, 5, 5, 32, 1, 2),
+      // Copies of two images, then of one (shifted_images.h).
+      Dims(3, 40, 50, 4, 3, 3, 18, 1, 1), Dims(0, 4, 4, 2, 3, 3, 4),
+      Dims(2, 5, 6, 2, 3, 3, 48, 1, 1), Dims(1, 3, 4, 2, 3, 3, 24, 1, 5),
+      Uneven(Dims(1, 6, 7, 2, 3, 3, 5, 1, 1)),
+      // Odd channels: pairs of neighbours in a window.
+      Dims(2, 21, 23, 3, 7, 7, 20, 2, 3), Dims(1, 6, 9, 1, 3, 6, 18, 1, 2),
+      Dims(1, 7, 7, 5, 1, 1, 3), Dims(2, 7, 8, 3, 3, 3, 5, 1, -1),
+      Uneven(Dims(1, 9, 12, 1, 3, 5, 4, 2, 1)), Dims(1, 60, 200, 3, 3, 3, 17, 1, 1),
+      Dims(1, 9, 8, 3, 3, 3, 70, 1, 1, 2), Dims(1, 2, 3, 1, 5, 5, 3, 1, 4),
+      // Pads below 0 leave pixels out.
+      Dims(2, 7, 8, 4, 3, 3, 5, 1, -1),
+      // Gradients of x at strides: pixels that none reads, pads that are wider than a window,
+      // pixels fewer than the stride, several blocks.
+      Dims(2, 9, 8, 4, 3, 3, 6, 2, 1), Dims(1, 8, 11, 17, 1, 1, 6, 3, 2),
+      Dims(1, 7, 9, 3, 5, 4, 8, 2, 3), Dims(1, 1, 2, 2, 3, 3, 4, 4, 1),
+      Dims(1, 56, 61, 50, 3, 3, 34, 2, 1), Dims(1, 13, 13, 33, 2, 2, 4, 5, 0),
+      Uneven(Dims(2, 9, 8, 4, 3, 3, 6, 2, 1)), Uneven(Dims(1, 12, 11, 3, 5, 4, 8, 3, 2)),
+      // Several blocks of each of several images.
+      Dims(3, 5, 2000, 12, 3, 3, 4, 1, 1),
+      // Dilations along the width: pads wider than the image, one column, rows of the kernel
+      // outside the image, odd channels, several blocks.
+      Dilated(Dims(2, 5, 12, 4, 3, 3, 5, 1, 1), 2), Dilated(Dims(1, 8, 15, 4, 3, 3, 20, 2, 1), 3),
+      Dilated(Dims(1, 9, 15, 4, 3, 3, 33, 1, 2, 2), 2),
+      Dilated(Dims(2, 1, 40, 6, 1, 5, 17, 1, 6), 3), Dilated(Dims(1, 3, 4, 2, 3, 3, 24, 1, 5), 4),
+      Dilated(Dims(1, 5, 9, 2, 5, 4, 50, 1, 4), 2), Dilated(Dims(1, 6, 6, 2, 3, 1, 5, 1, 1), 3),
+      Dilated(Dims(2, 7, 13, 3, 3, 3, 5, 1, 2), 2), Dilated(Dims(2, 7, 13, 4, 3, 3, 5, 1, -1), 2),
+      Dilated(Dims(1, 40, 50, 34, 3, 3, 18, 1, 1), 4), Dilated(Dims(0, 4, 9, 2, 3, 3, 4), 2)};
 }
 
 // Tiles of bf16 numbers round them.
@@ -152,7 +161,7 @@ TEST(Convolution, EveryElementIsOneChain) {
   const std::vector<Level> levels = ConvolvingLevels();
   for (const ConvDims& d : Cases()) {
     for (const bool is_input_grad : {false, true}) {
-      if (is_input_grad && d.sh > 1 && d.dh > 1) continue;
+      if (is_input_grad && ((d.sh > 1 && d.dh > 1) || (d.sw > 1 && d.dw > 1))) continue;
       for (const Form& form : kForms) {
         const Array operand = OperandOf(d, form, is_input_grad), kernel = KernelOf(d, form);
         const std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
@@ -179,6 +188,9 @@ TEST(Convolution, FillsElements) {
   EXPECT_TRUE(fills(Dims(1, 9, 3000, 3, 3, 9, 3), false, tiles));
   EXPECT_FALSE(fills(Dims(1, 9, 6000, 3, 3, 9, 3), false, tiles)) << "a row needs a large copy";
   EXPECT_FALSE(fills(Dims(1, 9, 9, 2, 5, 5, 3), true, tiles));
+  EXPECT_FALSE(fills(Dilated(Dims(1, 9, 9, 3, 2, 2, 3), 2), false, tiles)) << "no neighbours";
+  EXPECT_TRUE(fills(Dilated(Dims(1, 40, 9, 4, 16, 2, 3), 2), false, tiles));
+  EXPECT_FALSE(fills(Dilated(Dims(1, 40, 9, 4, 17, 2, 3), 2), false, tiles)) << "many rows";
   EXPECT_TRUE(fills(Dims(1, 9, 9, 1, 1, 1, 3), true, gemm::kAvx512Tiles));
 }
 
@@ -217,7 +229,8 @@ TEST(FilterGrad, EveryElementIsOneSum) {
         const auto sums = [&](const PixelOrder& order) {
           return ExpectedFilterGrad(d, form, order, gemm::OrderOf(*level.tiles), x, dy);
         };
-        ExpectFilterGrad<ShiftedImages>(level, d, form, x, dy, sums(OrderOfShiftedImages(d)));
+        if (d.dw == 1)
+          ExpectFilterGrad<ShiftedImages>(level, d, form, x, dy, sums(OrderOfShiftedImages(d)));
         ExpectFilterGrad<PixelProducts>(level, d, form, x, dy, sums(in_order));
         if (HasFatalFailure()) return;
       }

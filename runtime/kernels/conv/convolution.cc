@@ -1,6 +1,7 @@
 #include "runtime/kernels/conv/convolution.h"
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/base/dcheck.h"
 #include "runtime/kernels/gemm/gemm.h"
@@ -17,7 +18,14 @@ using gemm::AlignedFloats;
 using gemm::DivideUp;
 using gemm::kFloat;
 
-int64_t PixelsRead(const Axis& w) { return std::max<int64_t>(w.y - 1, 0) * w.stride + w.kernel; }
+// Rows of a kernel that is dilated along the width, at most: each is a run of a tile.
+constexpr int64_t kMostRuns = 16;
+
+int64_t PixelsRead(const Axis& w) {
+  return std::max<int64_t>(w.y - 1, 0) * w.stride + (w.kernel - 1) * w.dilation + 1;
+}
+
+bool SkipsPixels(const ConvDims& d) { return d.dw > 1 && d.kw > 1; }
 
 int64_t ChannelsOfOperand(const ConvolutionDef& def) {
   return def.is_input_grad ? def.dims.f : def.dims.c;
@@ -44,6 +52,7 @@ struct Convolution::Panel {
 };
 
 bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
+  if (SkipsPixels(def.dims) && (def.dims.kh > kMostRuns || tiles.row_unit > 1)) return false;
   if (!PairsWindows(def, tiles)) return true;
   // The copies are worth making if several rows of the kernel read them and there are enough
   // numbers. (Zen 5 that others used too, bf16 tiles to f32 tiles: 1 x 1 of 3 channels 1.2 to 1.5,
@@ -52,7 +61,8 @@ bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
   constexpr int64_t kLeastNumbers = 5, kMostElements = 4 * kCopiedElements;
   const ConvDims& d = def.dims;
   const int64_t numbers = d.kw * d.c;
-  return !def.is_input_grad && !tiles.as_in_memory && d.kh > 1 && numbers >= kLeastNumbers &&
+  return !def.is_input_grad && !SkipsPixels(d) && !tiles.as_in_memory && d.kh > 1 &&
+         numbers >= kLeastNumbers &&
          d.kh * d.ow * DivideUp(numbers, tiles.numbers) <= kMostElements;
 }
 
@@ -92,7 +102,7 @@ Convolution::Convolution(const ConvolutionDef& def, const ConvolvedImage& image,
       rows_(OperandDims(image, def.dims.n, in_), def.operand,
             pairs_windows_ ? PaddedRows::Pairs::kWindows : PaddedRows::Pairs::kChannels,
             PixelsRead(w_.axis), kCopiedElements, tiles) {
-  TPURUN_DCHECK(Fills(def, tiles) && def.dims.dw == 1);
+  TPURUN_DCHECK(Fills(def, tiles));
   TPURUN_DCHECK(!def.kernel_is_packed || Packing(def, tiles));
 }
 
@@ -208,16 +218,21 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
   const ConvDims& d = def_.dims;
   const Phase &ph = panel.h, &pw = panel.w;
   const int64_t height = def_.is_input_grad ? d.h : d.oh, width = def_.is_input_grad ? d.w : d.ow;
-  const int64_t depth = DepthOf(pw.taps), dilation = h_.axis.dilation;
+  const int64_t dilation = h_.axis.dilation;
+  // Pixels that follow each other are one row of elements. Else each is a repeat, and each row of
+  // the kernel a run.
+  const bool skips_pixels = SkipsPixels(d);
+  const int64_t row_depth = DepthOf(pw.taps), depth = skips_pixels ? pixel_elements_ : row_depth;
   const gemm::ColumnVectors vectors(std::min(panel_columns_, out_ - panel.column), tiles_.lanes);
-  gemm::TileArgs tile{.x_row = rows_.step_elements(),
-                      .y_depth = panel_columns_,
-                      .depth = depth,
-                      .x_jump = dilation * rows_.row_elements() - depth,
-                      .z_row = pw.step * out_,
-                      .rounded_row = pw.step * out_,
-                      .bias = args.bias == nullptr ? nullptr : args.bias + panel.column,
-                      .last_lanes = vectors.last_lanes};
+  gemm::TileArgs tile{
+      .x_row = rows_.step_elements(),
+      .y_depth = panel_columns_,
+      .depth = depth,
+      .x_jump = (skips_pixels ? d.dw * pixel_elements_ : dilation * rows_.row_elements()) - depth,
+      .z_row = pw.step * out_,
+      .rounded_row = pw.step * out_,
+      .bias = args.bias == nullptr ? nullptr : args.bias + panel.column,
+      .last_lanes = vectors.last_lanes};
   const gemm::RowTiles tiles(pw.count, tiles_.most_rows[vectors.count]);
   const int64_t end = std::min(block.oh + block.rows, ph.count);
   for (int64_t row = block.oh; row < end; ++row) {
@@ -226,12 +241,25 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
     const int64_t tap = std::min(DivideUp(std::max<int64_t>(-h, 0), dilation), ph.taps);
     const int64_t tap_end = std::clamp<int64_t>(DivideUp(h_.axis.x - h, dilation), tap, ph.taps);
     const int64_t result_row = block.image * height + ph.first + row * ph.step;
-    tile.repeats = tap_end - tap;
-    tile.y = panels + panel.begin + tap * depth * panel_columns_;
+    const int64_t taps = tap_end - tap;
+    tile.y = panels + panel.begin + tap * row_depth * panel_columns_;
+    std::array<gemm::TileArgs::Run, kMostRuns> runs;
+    if (skips_pixels) {
+      tile.repeats = taps > 0 ? pw.taps : 0;
+      tile.more = runs.data();
+      tile.num_more = std::max<int64_t>(taps - 1, 0);
+    } else {
+      tile.repeats = taps;
+    }
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t pixel = tiles.Begin(t);
       tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() + DepthOf(pw.begin) +
                pixel * tile.x_row;
+      for (int64_t i = 0; i < tile.num_more; ++i) {
+        runs[i] = {.x = tile.x + (i + 1) * dilation * rows_.row_elements(),
+                   .y = tile.y + (i + 1) * row_depth * panel_columns_,
+                   .repeats = pw.taps};
+      }
       const int64_t result_pixel = result_row * width + pw.first + pixel * pw.step;
       const int64_t number = result_pixel * out_ + panel.column;
       if (def_.result == gemm::Storage::kBF16) {

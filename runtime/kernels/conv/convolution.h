@@ -13,17 +13,16 @@
 
 namespace tpurun::conv {
 
-//   y[n,oh,ow,f] = sum over kh, kw, c of x[n, oh*sh + kh*dh - top, ow*sw + kw - left, c]
+//   y[n,oh,ow,f] = sum over kh, kw, c of x[n, oh*sh + kh*dh - top, ow*sw + kw*dw - left, c]
 //                                        kernel[kh,kw,c,f]   (+ bias[f])
 //   dx[n,h,w,c] = sum over oh, ow, f of dy[n,oh,ow,f] kernel[kh,kw,c,f],
-//                 where h = oh*sh + kh*dh - top and w = ow*sw + kw - left
+//                 where h = oh*sh + kh*dh - top and w = ow*sw + kw*dw - left
 //
 // Every element is one chain of fused multiply-adds over rising (kh, kw, c) or (oh, ow, f), which
 // starts with 0, as in gemm.h; the bias is added last. x and dy are 0 outside their bounds; an
 // infinity or a NaN of the kernel may be multiplied by that 0 or not.
 struct ConvolutionDef {
-  // One group, dilations of 1 along the width, no pad below 0. For the gradient of x the dilations
-  // or the strides are 1.
+  // One group, no pad below 0. For the gradient of x the dilation or the stride of each axis is 1.
   ConvDims dims;
   bool is_input_grad = false;
   Numbers operand, kernel;        // x or dy, (KH, KW, C, F)
@@ -58,7 +57,8 @@ struct PackedKernel {
 class Convolution {
  public:
   // True if the operand's channels are a multiple of Tiles::numbers, or, of y, if elements of
-  // neighbours among the kw * C numbers that a pixel reads are faster than f32 tiles.
+  // neighbours among the kw * C numbers that a pixel reads are faster than f32 tiles. With pixels
+  // between those that it reads along the width, only few rows of the kernel.
   static bool Fills(const ConvolutionDef& def, const gemm::Tiles& tiles);
 
   // How the kernel can be packed before the call. nullopt: it is packed by each call. It has few

@@ -20,7 +20,7 @@ int64_t LoadedBytes(const gemm::Tiles& tiles) { return int64_t{tiles.lanes} * 32
 
 // The pixels of a padded row of x that `elements` elements along a row of dy read.
 int64_t PixelsOfX(const ConvDims& d, int64_t elements, int numbers) {
-  return std::max<int64_t>(elements - 1, 0) * numbers * d.sw + d.kw;
+  return std::max<int64_t>(elements - 1, 0) * numbers * d.sw + (d.kw - 1) * d.dw + 1;
 }
 
 }  // namespace
@@ -169,25 +169,32 @@ void FilterGrad::RunRow(const FilterGradArgs& args, int64_t first, std::span<con
   if (num_runs == 0) return;
   tile.more = &runs[1];
   tile.num_more = num_runs - 1;
+  // Rows that are contiguous in x.
+  const int64_t groups = d_.dw == 1 ? 1 : d_.kw, group_rows = d_.kw / groups * d_.c;
+  const auto move_x = [&](int64_t elements) {
+    for (int64_t i = 0; i < num_runs; ++i) runs[i].x += elements;
+  };
   for (int64_t column = 0; column < f; column += panel_columns_) {
     const int64_t columns = std::min(panel_columns_, f - column);
     const gemm::ColumnVectors vectors(columns, tiles_.lanes);
     tile.last_lanes = vectors.last_lanes;
-    const gemm::RowTiles tiles(d_.kw * d_.c, tiles_.most_rows[vectors.count]);
-    for (int64_t t = 0; t < tiles.count; ++t) {
-      const int64_t row = tiles.Begin(t), rows = tiles.Rows(t);
-      tile.x = runs[0].x;
-      tile.y = runs[0].y;
-      tile.repeats = runs[0].repeats;
-      tile.z = args.dk + (kh * d_.kw * d_.c + row) * d_.f + args.f_begin + column;
-      tiles_.interleaved[vectors.count][rows](tile);
-      for (int64_t i = 0; i < num_runs; ++i) runs[i].x += rows;
+    const gemm::RowTiles tiles(group_rows, tiles_.most_rows[vectors.count]);
+    for (int64_t group = 0; group < groups; ++group) {
+      const int64_t first_row = kh * d_.kw * d_.c + group * group_rows;
+      for (int64_t t = 0; t < tiles.count; ++t) {
+        const int64_t row = tiles.Begin(t), rows = tiles.Rows(t);
+        tile.x = runs[0].x;
+        tile.y = runs[0].y;
+        tile.repeats = runs[0].repeats;
+        tile.z = args.dk + (first_row + row) * d_.f + args.f_begin + column;
+        tiles_.interleaved[vectors.count][rows](tile);
+        move_x(rows);
+      }
+      if (group + 1 < groups) move_x(d_.dw * d_.c - group_rows);
     }
     if (column + panel_columns_ >= f) return;
-    for (int64_t i = 0; i < num_runs; ++i) {
-      runs[i].x -= d_.kw * d_.c;
-      runs[i].y += panels[i];
-    }
+    move_x(-((groups - 1) * d_.dw * d_.c + group_rows));
+    for (int64_t i = 0; i < num_runs; ++i) runs[i].y += panels[i];
   }
 }
 

@@ -1,16 +1,17 @@
 // The gradient of a convolution's kernel:
 //
-//   dk[kh,kw,c,f] = sum over n, oh, ow of x[n, oh*sh + kh*dh - top, ow*sw + kw - left, c]
+//   dk[kh,kw,c,f] = sum over n, oh, ow of x[n, oh*sh + kh*dh - top, ow*sw + kw*dw - left, c]
 //                                         dy[n,oh,ow,f]
 //
 // Every element is one chain of fused multiply-adds over rising (n, oh, ow), which starts with 0,
 // as in gemm.h. x is 0 outside its bounds; an infinity or a NaN of dy may be multiplied by that 0
 // or not, and one of x beside the last pixel that is read by a 0.
 //
-// A row kh of the kernel is a product of matrices. Its rows are (kw, c): they are contiguous in x.
-// Its columns are f, and k runs over the pixels of dy. It reads copies of blocks of rows of x with
-// their pads, which all kh share. dk may be larger than the caches, so each of its tiles is read
-// and written once for as many blocks as fit into the L2 cache.
+// A row kh of the kernel is a product of matrices. Its rows are (kw, c): they are contiguous in x,
+// or with dw > 1 those of each kw. Its columns are f, and k runs over the pixels of dy. It reads
+// copies of blocks of rows of x with their pads, which all kh share. dk may be larger than the
+// caches, so each of its tiles is read and written once for as many blocks as fit into the L2
+// cache.
 #ifndef TPURUN_RUNTIME_KERNELS_CONV_FILTER_GRAD_H_
 #define TPURUN_RUNTIME_KERNELS_CONV_FILTER_GRAD_H_
 
@@ -37,7 +38,7 @@ struct FilterGradArgs {
 // Immutable: several threads may run it at the same time.
 class FilterGrad {
  public:
-  // One group, dilations of 1 along the width.
+  // One group.
   FilterGrad(const ConvDims& dims, const Numbers& x, const Numbers& dy, const gemm::Tiles& tiles);
 
   // Whether all tiles of dk are read and written again every few pixels: that takes longer than

@@ -47,15 +47,22 @@ void PixelProducts::Copy(const void* x, int64_t kh, void* to) const {
       continue;
     }
     const auto* const line = static_cast<const std::byte*>(x) + (image * d_.h + h) * d_.w * pixel;
-    for (int64_t ow = 0; ow < d_.ow; ++ow) {
-      // Pixels [w, w + kw) of the row, of which [begin, end) are there.
-      const int64_t w = ow * d_.sw - d_.left;
-      const int64_t begin = std::clamp<int64_t>(0, w, w + d_.kw);
-      const int64_t end = std::clamp(d_.w, begin, w + d_.kw);
+    // Pixels [w, w + count) of the row, of which [begin, end) are there.
+    const auto copy = [&](int64_t w, int64_t count) {
+      const int64_t begin = std::clamp<int64_t>(0, w, w + count);
+      const int64_t end = std::clamp(d_.w, begin, w + count);
       zeros(begin - w);
       if (begin < end) std::memcpy(next, line + begin * pixel, (end - begin) * pixel);
       next += (end - begin) * pixel;
-      zeros(w + d_.kw - end);
+      zeros(w + count - end);
+    };
+    for (int64_t ow = 0; ow < d_.ow; ++ow) {
+      const int64_t w = ow * d_.sw - d_.left;
+      if (d_.dw == 1) {
+        copy(w, d_.kw);
+      } else {
+        for (int64_t kw = 0; kw < d_.kw; ++kw) copy(w + kw * d_.dw, 1);
+      }
     }
   }
 }

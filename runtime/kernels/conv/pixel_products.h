@@ -23,7 +23,7 @@ class PixelProducts {
   // Whether each pixel of dy reads the pixel of x in its place.
   static bool ReadsInPlace(const ConvDims& dims);
 
-  // One group, dilations of 1 along the width.
+  // One group.
   PixelProducts(const ConvDims& dims, const Numbers& x, const Numbers& dy,
                 const gemm::Tiles& tiles);
 

@@ -25,8 +25,8 @@ struct TileArgs {
   // first of the next time.
   int64_t repeats = 1;
   int64_t x_jump = 0;
-  // Of an interleaved tile the sums go on with num_more further x, y and repeats, of the same depth
-  // and x_jump, without being stored between them.
+  // The sums go on with num_more further x, y and repeats, of the same depth and x_jump, without
+  // being stored between them. Not of tiles whose row_unit is above 1.
   struct Run {
     const float* x = nullptr;
     const float* y = nullptr;
