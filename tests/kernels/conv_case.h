@@ -62,6 +62,12 @@ inline ConvDims Dilated(ConvDims d, int64_t dilation) {
   return d;
 }
 
+// With a group for each channel.
+inline ConvDims Depthwise(ConvDims d) {
+  d.f = d.groups = d.c;
+  return d;
+}
+
 // An array as it is stored, and its numbers.
 struct Array {
   Array(int64_t size, bool in_bf16, unsigned seed) : f32(size), bf16(size), is_bf16(in_bf16) {
@@ -134,10 +140,10 @@ struct PixelOrder {
 inline std::vector<float> ExpectedFilterGrad(const ConvDims& d, const Form& form,
                                              const PixelOrder& order, gemm::Order sums,
                                              const Array& x, const Array& dy) {
-  std::vector<float> want(d.kh * d.kw * d.c * d.f);
+  std::vector<float> want(d.kh * d.kw * d.group_c() * d.f);
   for (int64_t i = 0; i < std::ssize(want); ++i) {
-    const int64_t f = i % d.f, c = i / d.f % d.c, kw = i / d.f / d.c % d.kw,
-                  kh = i / d.f / d.c / d.kw;
+    const int64_t f = i % d.f, c = f / d.group_f() * d.group_c() + i / d.f % d.group_c();
+    const int64_t tap = i / d.f / d.group_c(), kh = tap / d.kw, kw = tap % d.kw;
     const auto of_x = [&](int64_t place) {
       const int64_t n = place / order.image, oh = place % order.image / order.row,
                     ow = place % order.image % order.row;
@@ -163,7 +169,7 @@ inline std::vector<float> ExpectedFilterGrad(const ConvDims& d, const Form& form
 template <typename Product>
 std::vector<float> FilterGradInParts(const ConvDims& d, const Product& product, int64_t cut,
                                      const Array& x, const Array& dy) {
-  std::vector<float> dk(d.kh * d.kw * d.c * d.f, 7);
+  std::vector<float> dk(d.kh * d.kw * d.group_c() * d.f, 7);
   Scratch scratch(product.ScratchBytes());
   const int64_t f_cut = d.f / 3;
   for (const auto& [kh, kh_end] : {std::pair<int64_t, int64_t>{0, cut}, {cut, d.kh}}) {
@@ -196,10 +202,11 @@ inline std::vector<float> Expected(const ConvDims& d, const Form& form, bool is_
     for (int64_t tap = 0; tap < d.kh * d.kw; ++tap) {
       IfInside(d, pixel / d.ow % d.oh, pixel % d.ow, tap / d.kw, tap % d.kw,
                [&](int64_t h, int64_t w) {
-                 for (int64_t c = 0; c < d.c; ++c) {
-                   for (int64_t f = 0; f < d.f; ++f)
-                     add(((n * d.h + h) * d.w + w) * d.c + c, pixel * d.f + f,
-                         (tap * d.c + c) * d.f + f);
+                 for (int64_t f = 0; f < d.f; ++f) {
+                   const int64_t first = f / d.group_f() * d.group_c();
+                   for (int64_t c = 0; c < d.group_c(); ++c)
+                     add(((n * d.h + h) * d.w + w) * d.c + first + c, pixel * d.f + f,
+                         (tap * d.group_c() + c) * d.f + f);
                  }
                });
     }
@@ -244,7 +251,7 @@ inline Array OperandOf(const ConvDims& d, const Form& form, bool is_input_grad) 
 }
 
 inline Array KernelOf(const ConvDims& d, const Form& form) {
-  return Array(d.kh * d.kw * d.c * d.f, form.in_bf16, 2);
+  return Array(d.kh * d.kw * d.group_c() * d.f, form.in_bf16, 2);
 }
 
 inline Array DyOf(const ConvDims& d, const Form& form) {

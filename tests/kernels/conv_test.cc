@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/bfloat16.h"
 #include "runtime/kernels/conv/convolution.h"
+#include "runtime/kernels/conv/depthwise.h"
 #include "runtime/kernels/conv/filter_grad.h"
 #include "runtime/kernels/conv/pixel_products.h"
 #include "runtime/kernels/conv/shifted_images.h"
@@ -126,18 +127,24 @@ void ExpectSameOfPacked(const Level& level, ConvolutionDef def, const Array& ope
   EXPECT_EQ(got.y_bf16, want.y_bf16);
 }
 
-void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, bool is_input_grad,
-                       const Array& operand, const Array& kernel, std::vector<float> want) {
+ConvolutionDef DefOf(const ConvDims& d, const Form& form, bool is_input_grad, const Array& operand,
+                     const Array& kernel) {
+  return {.dims = d,
+          .is_input_grad = is_input_grad,
+          .operand = {operand.storage(), form.part()},
+          .kernel = {kernel.storage(), form.part()},
+          .result = operand.storage()};
+}
+
+// `want` but for the bias.
+template <typename Product>
+void ExpectBits(const Level& level, const ConvolutionDef& def, const Form& form,
+                const Array& operand, const Array& kernel, std::vector<float> want) {
+  const ConvDims& d = def.dims;
+  const bool is_input_grad = def.is_input_grad;
   SCOPED_TRACE(Told(level, d, form) + (is_input_grad ? " gradient" : ""));
   const Array bias(d.f, false, 3);
-  const ConvolutionDef def{.dims = d,
-                           .is_input_grad = is_input_grad,
-                           .operand = {operand.storage(), form.part()},
-                           .kernel = {kernel.storage(), form.part()},
-                           .result = operand.storage()};
-  if (!Convolution::Fills(def, *level.tiles)) return;
-  ExpectSameOfPacked(level, def, operand, kernel, std::ssize(want));
-  const Convolution product(def, *level.tiles);
+  const Product product(def, *level.tiles);
   const ResultNumbers got = ConvolvedImages(product, d, std::ssize(want), form.in_bf16, operand,
                                             kernel, is_input_grad ? nullptr : &bias);
   for (int64_t i = 0; i < std::ssize(want); ++i) {
@@ -148,6 +155,15 @@ void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, 
       ASSERT_EQ(got.y[i], want[i]) << i;
     }
   }
+}
+
+void ExpectConvolution(const Level& level, const ConvDims& d, const Form& form, bool is_input_grad,
+                       const Array& operand, const Array& kernel, const std::vector<float>& want) {
+  const ConvolutionDef def = DefOf(d, form, is_input_grad, operand, kernel);
+  if (!Convolution::Fills(def, *level.tiles)) return;
+  SCOPED_TRACE(Told(level, d, form));
+  ExpectSameOfPacked(level, def, operand, kernel, std::ssize(want));
+  ExpectBits<Convolution>(level, def, form, operand, kernel, want);
 }
 
 // Those whose tiles read x row by row do not convolve.
@@ -232,6 +248,64 @@ TEST(FilterGrad, EveryElementIsOneSum) {
         if (d.dw == 1)
           ExpectFilterGrad<ShiftedImages>(level, d, form, x, dy, sums(OrderOfShiftedImages(d)));
         ExpectFilterGrad<PixelProducts>(level, d, form, x, dy, sums(in_order));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Whole vectors and parts of them, rows of 8 taps, strides, dilations, wide pads, pads below 0,
+// several blocks of rows, no image.
+std::vector<ConvDims> DepthwiseCases() {
+  const std::vector<ConvDims> cases = {Dims(2, 5, 7, 4, 3, 3, 1, 1, 1),
+                                       Dims(1, 8, 9, 20, 3, 3, 1, 2, 1),
+                                       Dims(2, 6, 6, 33, 5, 5, 1, 1, 2),
+                                       Dims(1, 9, 20, 16, 8, 15, 1, 1, 7),
+                                       Dims(1, 3, 3, 2, 5, 5, 1, 1, 2),
+                                       Dims(1, 40, 50, 64, 3, 3, 1, 1, 1),
+                                       Dims(1, 9, 9, 4, 3, 3, 1, 1, 2, 2),
+                                       Dims(1, 2, 2, 2, 3, 3, 1, 1, 3),
+                                       Dims(2, 7, 8, 4, 3, 3, 1, 1, -1),
+                                       Dims(2, 9, 8, 4, 3, 3, 1, 2, 1),
+                                       Dims(1, 8, 11, 17, 1, 1, 1, 3, 2),
+                                       Dims(1, 1, 2, 2, 3, 3, 1, 4, 1),
+                                       Dims(0, 4, 4, 2, 3, 3, 1),
+                                       Dims(2, 1, 40, 6, 1, 4, 1, 1, 3),
+                                       Uneven(Dims(1, 12, 11, 3, 5, 4, 1, 3, 2)),
+                                       Dilated(Dims(2, 5, 12, 4, 3, 3, 1, 1, 1), 2),
+                                       Dilated(Dims(1, 3, 4, 2, 3, 3, 1, 1, 5), 4)};
+  std::vector<ConvDims> depthwise;
+  for (const ConvDims& d : cases) depthwise.push_back(Depthwise(d));
+  return depthwise;
+}
+
+TEST(DepthwiseConvolution, EveryElementIsOneChain) {
+  for (const ConvDims& d : DepthwiseCases()) {
+    for (const bool is_input_grad : {false, true}) {
+      if (is_input_grad && ((d.sh > 1 && d.dh > 1) || (d.sw > 1 && d.dw > 1))) continue;
+      for (const Form& form : kForms) {
+        const Array operand = OperandOf(d, form, is_input_grad), kernel = KernelOf(d, form);
+        const std::vector<float> want = Expected(d, form, is_input_grad, operand, kernel);
+        for (const Level& level : gemm::Levels()) {
+          if (level.tiles->numbers > 1) continue;
+          const ConvolutionDef def = DefOf(d, form, is_input_grad, operand, kernel);
+          ExpectBits<DepthwiseConvolution>(level, def, form, operand, kernel, want);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST(DepthwiseFilterGrad, EveryElementIsOneChain) {
+  for (const ConvDims& d : DepthwiseCases()) {
+    for (const Form& form : kForms) {
+      const Array x = OperandOf(d, form, false), dy = DyOf(d, form);
+      const std::vector<float> want =
+          ExpectedFilterGrad(d, form, {d.ow, d.oh * d.ow}, gemm::Order::kChain, x, dy);
+      for (const Level& level : gemm::Levels()) {
+        if (level.tiles->numbers > 1) continue;
+        ExpectFilterGrad<DepthwiseFilterGrad>(level, d, form, x, dy, want);
         if (HasFatalFailure()) return;
       }
     }

@@ -11,19 +11,12 @@
 namespace tpurun::conv {
 namespace {
 
-// Elements of a copy of rows: 128 KB, a quarter of an L2 cache of 512 KB.
-constexpr int64_t kCopiedElements = 32768;
-
 using gemm::AlignedFloats;
 using gemm::DivideUp;
 using gemm::kFloat;
 
 // Rows of a kernel that is dilated along the width, at most: each is a run of a tile.
 constexpr int64_t kMostRuns = 16;
-
-int64_t PixelsRead(const Axis& w) {
-  return std::max<int64_t>(w.y - 1, 0) * w.stride + (w.kernel - 1) * w.dilation + 1;
-}
 
 bool SkipsPixels(const ConvDims& d) { return d.dw > 1 && d.kw > 1; }
 
@@ -58,7 +51,7 @@ bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
   // numbers. (Zen 5 that others used too, bf16 tiles to f32 tiles: 1 x 1 of 3 channels 1.2 to 1.5,
   // 3 x 3 of one channel 1 to 1.2, 5 x 5 of one channel and 32 results 0.85, 3 x 3 of 3 channels
   // and 64 results 0.74, 7 x 7 of 3 channels and stride 2 0.62.)
-  constexpr int64_t kLeastNumbers = 5, kMostElements = 4 * kCopiedElements;
+  constexpr int64_t kLeastNumbers = 5, kMostElements = 4 * PaddedRows::kElements;
   const ConvDims& d = def.dims;
   const int64_t numbers = d.kw * d.c;
   return !def.is_input_grad && !SkipsPixels(d) && !tiles.as_in_memory && d.kh > 1 &&
@@ -101,7 +94,7 @@ Convolution::Convolution(const ConvolutionDef& def, const ConvolvedImage& image,
       panels_(DivideUp(out_, panel_columns_)),
       rows_(OperandDims(image, def.dims.n, in_), def.operand,
             pairs_windows_ ? PaddedRows::Pairs::kWindows : PaddedRows::Pairs::kChannels,
-            PixelsRead(w_.axis), kCopiedElements, tiles) {
+            PixelsRead(w_.axis), PaddedRows::kElements, tiles) {
   TPURUN_DCHECK(Fills(def, tiles));
   TPURUN_DCHECK(!def.kernel_is_packed || Packing(def, tiles));
 }
@@ -236,13 +229,11 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
   const gemm::RowTiles tiles(pw.count, tiles_.most_rows[vectors.count]);
   const int64_t end = std::min(block.oh + block.rows, ph.count);
   for (int64_t row = block.oh; row < end; ++row) {
-    // The row of the operand that the first tap reads.
-    const int64_t h = row * h_.axis.stride + rows_.Shift(ph.begin);
-    const int64_t tap = std::min(DivideUp(std::max<int64_t>(-h, 0), dilation), ph.taps);
-    const int64_t tap_end = std::clamp<int64_t>(DivideUp(h_.axis.x - h, dilation), tap, ph.taps);
+    const TapsInside inside(h_.axis, ph, row);
+    const int64_t h = inside.first_read + inside.begin * dilation;
     const int64_t result_row = block.image * height + ph.first + row * ph.step;
-    const int64_t taps = tap_end - tap;
-    tile.y = panels + panel.begin + tap * row_depth * panel_columns_;
+    const int64_t taps = inside.end - inside.begin;
+    tile.y = panels + panel.begin + inside.begin * row_depth * panel_columns_;
     std::array<gemm::TileArgs::Run, kMostRuns> runs;
     if (skips_pixels) {
       tile.repeats = taps > 0 ? pw.taps : 0;
@@ -253,8 +244,8 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
     }
     for (int64_t t = 0; t < tiles.count; ++t) {
       const int64_t pixel = tiles.Begin(t);
-      tile.x = block.x + (h + tap * dilation - block.h) * rows_.row_elements() + DepthOf(pw.begin) +
-               pixel * tile.x_row;
+      tile.x =
+          block.x + (h - block.h) * rows_.row_elements() + DepthOf(pw.begin) + pixel * tile.x_row;
       for (int64_t i = 0; i < tile.num_more; ++i) {
         runs[i] = {.x = tile.x + (i + 1) * dilation * rows_.row_elements(),
                    .y = tile.y + (i + 1) * row_depth * panel_columns_,

@@ -7,6 +7,16 @@
 
 namespace tpurun::conv {
 
+TapsInside::TapsInside(const Axis& axis, const Phase& phase, int64_t pixel)
+    : first_read(pixel * axis.stride + phase.begin * axis.dilation - axis.pad),
+      begin(std::min(gemm::DivideUp(std::max<int64_t>(-first_read, 0), axis.dilation), phase.taps)),
+      end(std::clamp<int64_t>(gemm::DivideUp(axis.x - first_read, axis.dilation), begin,
+                              phase.taps)) {}
+
+int64_t PixelsRead(const Axis& w) {
+  return std::max<int64_t>(w.y - 1, 0) * w.stride + (w.kernel - 1) * w.dilation + 1;
+}
+
 Convolved OfForward(const Axis& axis) { return {axis, {{.count = axis.y, .taps = axis.kernel}}}; }
 
 Convolved OfInputGrad(const Axis& axis) {

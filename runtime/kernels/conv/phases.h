@@ -27,11 +27,22 @@ struct Phase {
   int64_t KernelAt(int64_t tap) const { return kernel + tap * kernel_step; }
 };
 
+// The taps of a phase that lie in the operand for its pixel `pixel`.
+struct TapsInside {
+  TapsInside(const Axis& axis, const Phase& phase, int64_t pixel);
+
+  int64_t first_read;  // the pixel of the operand that tap 0 reads, if it is one
+  int64_t begin, end;
+};
+
 // Convolutions of the same pixels. Every pixel of the result is in one phase.
 struct Convolved {
   Axis axis;  // its kernel is the window, and its y the pixels of the largest phase
   std::vector<Phase> phases;
 };
+
+// Pixels of a row that are read, with the pads, from the first to the last one.
+int64_t PixelsRead(const Axis& w);
 
 Convolved OfForward(const Axis& axis);
 // The gradient of x, a sum over pixels of dy. Pixels of x whose distance is a multiple of the
