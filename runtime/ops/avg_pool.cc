@@ -3,6 +3,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/clones.h"
 #include "runtime/base/status.h"
 #include "runtime/ir/tpu_stages.h"
 #include "runtime/ops/op_list.h"
@@ -12,12 +13,52 @@
 namespace tpurun {
 namespace {
 
-// Calls f(y offset, window) for each window of image n. Offsets are for channel 0, in elements.
-template <typename F>
-void ForEachWindow(const PoolDims& d, int64_t n, F f) {
+// One image.
+TPURUN_CLONES void Average(const PoolDims& d, const float* x, float* y) {
   for (int64_t oh = 0; oh < d.oh; ++oh) {
-    for (int64_t ow = 0; ow < d.ow; ++ow) {
-      f(((n * d.oh + oh) * d.ow + ow) * d.c, WindowAt(d, oh, ow));
+    for (int64_t ow = 0; ow < d.ow; ++ow, y += d.c) {
+      const ClippedWindow window = WindowAt(d, oh, ow);
+      std::fill(y, y + d.c, 0.0f);
+      for (int64_t h = window.h0; h < window.h1; ++h) {
+        const float* from = x + (h * d.w + window.w0) * d.c;
+        int64_t left = window.w1 - window.w0;
+        // Three at a time: a sum that was just written is read a third as often.
+        for (; left >= 3; left -= 3, from += 3 * d.c) {
+#pragma GCC ivdep
+          for (int64_t c = 0; c < d.c; ++c)
+            y[c] = y[c] + from[c] + from[d.c + c] + from[2 * d.c + c];
+        }
+        for (; left > 0; --left, from += d.c) {
+#pragma GCC ivdep
+          for (int64_t c = 0; c < d.c; ++c) y[c] += from[c];
+        }
+      }
+      const float count = static_cast<float>(window.elements());
+#pragma GCC ivdep
+      for (int64_t c = 0; c < d.c; ++c) y[c] /= count;
+    }
+  }
+}
+
+// One image. Adds to dx.
+TPURUN_CLONES void AddShares(const PoolDims& d, const float* dy, float* dx) {
+  constexpr int64_t kChannels = 64;  // at a time
+  float shares[kChannels];
+  for (int64_t oh = 0; oh < d.oh; ++oh) {
+    for (int64_t ow = 0; ow < d.ow; ++ow, dy += d.c) {
+      const ClippedWindow window = WindowAt(d, oh, ow);
+      const float count = static_cast<float>(window.elements());
+      for (int64_t first = 0; first < d.c; first += kChannels) {
+        const int64_t channels = std::min(kChannels, d.c - first);
+        for (int64_t c = 0; c < channels; ++c) shares[c] = dy[first + c] / count;
+        for (int64_t h = window.h0; h < window.h1; ++h) {
+          for (int64_t w = window.w0; w < window.w1; ++w) {
+            float* const to = dx + (h * d.w + w) * d.c + first;
+#pragma GCC ivdep
+            for (int64_t c = 0; c < channels; ++c) to[c] += shares[c];
+          }
+        }
+      }
     }
   }
 }
@@ -54,18 +95,10 @@ const OpDef& AvgPoolGradOp() {
             return KernelOf([d](const KernelArgs& args) {
               const float* dy = static_cast<const float*>(args.operands[0]);
               float* dx = static_cast<float*>(args.results[0]);
-              const int64_t image = d.x_elements();
-              std::fill(dx + args.begin * image, dx + args.end * image, 0.0f);
               for (int64_t n = args.begin; n < args.end; ++n) {
-                ForEachWindow(d, n, [&](int64_t at, const ClippedWindow& window) {
-                  const float count = static_cast<float>(window.elements());
-                  for (int64_t h = window.h0; h < window.h1; ++h) {
-                    for (int64_t w = window.w0; w < window.w1; ++w) {
-                      float* to = dx + ((n * d.h + h) * d.w + w) * d.c;
-                      for (int64_t c = 0; c < d.c; ++c) to[c] += dy[at + c] / count;
-                    }
-                  }
-                });
+                float* const image = dx + n * d.x_elements();
+                std::fill_n(image, d.x_elements(), 0.0f);
+                AddShares(d, dy + n * d.y_elements(), image);
               }
             });
           },
@@ -100,19 +133,8 @@ const OpDef& AvgPoolOp() {
             return KernelOf([d](const KernelArgs& args) {
               const float* x = static_cast<const float*>(args.operands[0]);
               float* y = static_cast<float*>(args.results[0]);
-              for (int64_t n = args.begin; n < args.end; ++n) {
-                ForEachWindow(d, n, [&](int64_t at, const ClippedWindow& window) {
-                  std::fill(y + at, y + at + d.c, 0.0f);
-                  for (int64_t h = window.h0; h < window.h1; ++h) {
-                    for (int64_t w = window.w0; w < window.w1; ++w) {
-                      const float* from = x + ((n * d.h + h) * d.w + w) * d.c;
-                      for (int64_t c = 0; c < d.c; ++c) y[at + c] += from[c];
-                    }
-                  }
-                  const float count = static_cast<float>(window.elements());
-                  for (int64_t c = 0; c < d.c; ++c) y[at + c] /= count;
-                });
-              }
+              for (int64_t n = args.begin; n < args.end; ++n)
+                Average(d, x + n * d.x_elements(), y + n * d.y_elements());
             });
           },
       .cost =

@@ -1,5 +1,6 @@
 // Reductions over consecutive axes, which are dropped. x is treated as (outer, reduced, inner).
 #include <algorithm>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/clones.h"
@@ -188,28 +189,46 @@ const OpDef& L2LossOfRowsOp() {
   return op;
 }
 
-// For each kept position, iterates over the reduced axis in order: first(x0), then next(x, index).
-template <typename First, typename Next>
-std::unique_ptr<Kernel> WalkKernel(const OpCall& call, const std::vector<int64_t>& axes,
-                                   First first, Next next) {
+// The largest of each column of the rows; of no row, -infinity.
+TPURUN_CLONES void LargestOfRows(const float* x, int64_t rows, int64_t columns, float* y) {
+  std::fill(y, y + columns, -std::numeric_limits<float>::infinity());
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* const of_row = x + row * columns;
+#pragma GCC ivdep
+    for (int64_t c = 0; c < columns; ++c)
+      y[c] = of_row[c] > y[c] || of_row[c] != of_row[c] ? of_row[c] : y[c];
+  }
+}
+
+// The first row that has the largest of each column; there is a row.
+template <typename Index>
+void FirstLargestOfRows(const float* x, int64_t rows, int64_t columns, Index* y) {
+  for (int64_t c = 0; c < columns; ++c) {
+    float largest = x[c];
+    y[c] = 0;
+    for (int64_t row = 1; row < rows; ++row) {
+      if (!(x[row * columns + c] > largest)) continue;
+      largest = x[row * columns + c];
+      y[c] = static_cast<Index>(row);
+    }
+  }
+}
+
+// of_rows(x, rows, columns, y) for the rows that are reduced to each row of the result.
+template <typename Result, typename OfRows>
+std::unique_ptr<Kernel> KernelOfRows(const OpCall& call, const std::vector<int64_t>& axes,
+                                     OfRows of_rows) {
   const ReduceDims d = DimsOf(call.operands[0], axes);
   const bool by_rows = axes.front() > 0;
   const int64_t units = by_rows ? call.results[0].dims[0] : 1;
   const int64_t outer_per_unit = units == 0 ? 0 : d.outer / units;
   return KernelOf([=](const KernelArgs& args) {
     const float* x = static_cast<const float*>(args.operands[0]);
+    Result* const y = static_cast<Result*>(args.results[0]);
     const int64_t begin = by_rows ? args.begin * outer_per_unit : 0;
     const int64_t end = by_rows ? args.end * outer_per_unit : d.outer;
-    for (int64_t o = begin; o < end; ++o) {
-      for (int64_t i = 0; i < d.inner; ++i) {
-        const float* from = x + o * d.reduced * d.inner + i;
-        first(args.results[0], o * d.inner + i, from[0]);
-        float best = from[0];
-        for (int64_t r = 1; r < d.reduced; ++r) {
-          next(args.results[0], o * d.inner + i, from[r * d.inner], r, best);
-        }
-      }
-    }
+    for (int64_t o = begin; o < end; ++o)
+      of_rows(x + o * d.reduced * d.inner, d.reduced, d.inner, y + o * d.inner);
   });
 }
 
@@ -238,12 +257,7 @@ const OpDef& ReduceMaxOp() {
           },
       .reference =
           [](const OpCall& call) {
-            return WalkKernel(
-                call, call.attrs.Ints("axes"),
-                [](void* y, int64_t at, float x) { static_cast<float*>(y)[at] = x; },
-                [](void* y, int64_t at, float x, int64_t, float& best) {
-                  if (x > best || x != x) static_cast<float*>(y)[at] = best = x;
-                });
+            return KernelOfRows<float>(call, call.attrs.Ints("axes"), LargestOfRows);
           },
       .tensorflow = TensorFlowReduction("Max"),
       .onnx = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
@@ -283,19 +297,10 @@ const OpDef& ArgMaxOp() {
         return shapes;
       },
       .reference = [](const OpCall& call) -> std::unique_ptr<Kernel> {
-        const auto kernel = [&](auto type) {
-          using T = decltype(type);
-          return WalkKernel(
-              call, {call.attrs.Int("axis")},
-              [](void* y, int64_t at, float) { static_cast<T*>(y)[at] = 0; },
-              [](void* y, int64_t at, float x, int64_t index, float& best) {
-                if (!(x > best)) return;
-                best = x;
-                static_cast<T*>(y)[at] = static_cast<T>(index);
-              });
-        };
-        if (call.results[0].dtype == DType::kS32) return kernel(int32_t{});
-        return kernel(int64_t{});
+        const std::vector<int64_t> axes = {call.attrs.Int("axis")};
+        if (call.results[0].dtype == DType::kS32)
+          return KernelOfRows<int32_t>(call, axes, FirstLargestOfRows<int32_t>);
+        return KernelOfRows<int64_t>(call, axes, FirstLargestOfRows<int64_t>);
       },
       .tensorflow = [](ExportCall& call) -> absl::StatusOr<std::vector<Value>> {
         const Value axis = call.graph.Int64(call.attrs.Int("axis"), "dimension");
