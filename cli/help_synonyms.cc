@@ -12,7 +12,8 @@ namespace {
 
 constexpr HelpSynonym kSynonyms[] = {
     {"accelerator tpu cores v2", "use_tpu tpu_config tpu_errors tpu_ops"},
-    {"activation activation_function nonlinearity relu elu gelu sigmoid softmax softplus tanh",
+    {"activation activation_function nonlinearity relu relu6 leaky_relu elu selu gelu swish silu "
+     "mish sigmoid softmax softplus softsign tanh",
      "Activation activation"},
     {"adaptiveavgpool1d adaptive_avg_pool1d globalavgpool1d global_avg_pool1d "
      "globalaveragepooling1d mean_pooling",

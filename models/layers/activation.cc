@@ -5,6 +5,34 @@
 
 namespace tpurun {
 
+namespace {
+
+// Gradients where a function has a corner are those of TensorFlow: of tf.nn.relu6 0, of
+// tf.nn.leaky_relu that of the lower side, of tf.nn.selu that of the upper one.
+Value Relu6(GraphBuilder& b, Value x) {
+  const Value most = Scalar(b, 6);
+  return Select(b, GreaterEqual(b, x, most), most, Relu(b, x));
+}
+
+Value LeakyRelu(GraphBuilder& b, Value x) {
+  return Select(b, Greater(b, x, Scalar(b, 0)), x, Mul(b, x, Scalar(b, 0.2)));
+}
+
+// Klambauer et al., Self-Normalizing Neural Networks, 2017.
+Value Selu(GraphBuilder& b, Value x) {
+  constexpr double kScale = 1.0507009873554804934193349852946;
+  constexpr double kAlpha = 1.6732632423543772848170429916717;
+  return Select(b, GreaterEqual(b, x, Scalar(b, 0)), Mul(b, x, Scalar(b, kScale)),
+                Mul(b, Elu(b, x), Scalar(b, kScale * kAlpha)));
+}
+
+Value Softsign(GraphBuilder& b, Value x) {
+  const Value size = Maximum(b, x, Neg(b, x));
+  return Div(b, x, Add(b, size, Scalar(b, 1)));
+}
+
+}  // namespace
+
 Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
   switch (activation) {
     case proto::RELU:
@@ -23,6 +51,18 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
       return Gelu(b, x);
     case proto::GELU_TANH:
       return GeluTanh(b, x);
+    case proto::RELU6:
+      return Relu6(b, x);
+    case proto::LEAKY_RELU:
+      return LeakyRelu(b, x);
+    case proto::SELU:
+      return Selu(b, x);
+    case proto::SWISH:
+      return Mul(b, x, Sigmoid(b, x));
+    case proto::MISH:
+      return Mul(b, x, Tanh(b, Softplus(b, x)));
+    case proto::SOFTSIGN:
+      return Softsign(b, x);
     case proto::LINEAR:
       break;
   }

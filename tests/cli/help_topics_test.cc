@@ -92,11 +92,11 @@ TEST(HelpTopicsTest, ALayerShowsTypesDefaultsAndComments) {
   const std::string page = Page("dense");
   EXPECT_THAT(page, HasSubstr("tf.layers.dense. Variables kernel [in, units], bias [units].\n"));
   EXPECT_EQ(Entry(page, "units"), "  units: int64\n      Width of the result. Must be given, > 0.");
-  EXPECT_THAT(
-      Entry(page, "activation"),
-      AllOf(HasSubstr("  activation: Activation = LINEAR\n"),
-            HasSubstr(
-                "One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX, SOFTPLUS, ELU, GELU_TANH.")));
+  EXPECT_THAT(Entry(page, "activation"),
+              AllOf(HasSubstr("  activation: Activation = LINEAR\n"),
+                    HasSubstr("One of LINEAR, RELU, TANH, GELU, SIGMOID, SOFTMAX, SOFTPLUS, ELU, "
+                              "GELU_TANH, RELU6,\n"
+                              "      LEAKY_RELU, SELU, SWISH, MISH, SOFTSIGN.")));
   EXPECT_THAT(Entry(page, "use_bias"), HasSubstr("use_bias: bool = true\n"));
   EXPECT_THAT(Entry(page, "kernel_from"), HasSubstr("  kernel_from: string\n"));
 }

@@ -18,7 +18,9 @@ v1 = tf.compat.v1
 ACTIVATIONS = {'LINEAR': tf.identity, 'RELU': tf.nn.relu, 'TANH': tf.math.tanh,
                'SIGMOID': tf.math.sigmoid, 'SOFTMAX': tf.nn.softmax, 'SOFTPLUS': tf.math.softplus,
                'ELU': tf.nn.elu, 'GELU': tf.nn.gelu,
-               'GELU_TANH': lambda x: tf.nn.gelu(x, approximate=True)}
+               'GELU_TANH': lambda x: tf.nn.gelu(x, approximate=True), 'RELU6': tf.nn.relu6,
+               'LEAKY_RELU': tf.nn.leaky_relu, 'SELU': tf.nn.selu, 'SWISH': tf.nn.swish,
+               'MISH': tf.keras.activations.mish, 'SOFTSIGN': tf.nn.softsign}
 SEED = 1
 
 
