@@ -139,6 +139,9 @@ struct KernelDef {
   // A call may compute any share of the units, with the kernel's offer for it, and a unit has the
   // same bits in each. Kernels of element-wise ops always may.
   bool any_share = false;
+  // Computes calls of several replicas, though their op does not ask for them
+  // (OpFlags::spans_replicas). Its operand 0 has rows, the others are the same for all replicas.
+  bool spans_replicas = false;
   // The offer for a call on a machine, or nullopt if the kernel cannot compute the call there or
   // another kernel is sure to be faster. Null: any call on plain operands, as they are.
   std::function<std::optional<KernelOffer>(const OpCall& call, const Machine& machine)> offer;

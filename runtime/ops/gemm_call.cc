@@ -1,6 +1,8 @@
 #include "runtime/ops/gemm_call.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <utility>
 
 #include "runtime/ops/kernel_levels.h"
@@ -45,6 +47,66 @@ bool IsSmall(const MatMulDims& d) { return d.k * d.n <= gemm::kFewNumbers; }
 bool HasF32Bias(const OpCall& call) {
   return call.operands.size() < 3 || call.operands[2].dtype == DType::kF32;
 }
+
+// The rows of several replicas as those of one product: of copies, which cost little beside weights
+// that a few rows read.
+class ProductOfReplicas final : public Kernel {
+ public:
+  ProductOfReplicas(const MatMulDims& d, const OpCall& call, const gemm::Tiles& tiles)
+      : replicas_(call.replicas_per_call),
+        rows_(d.m),
+        n_(d.n),
+        x_row_bytes_(d.k * ByteSize(call.operands[0].dtype)),
+        z_row_bytes_(d.n * ByteSize(call.results[0].dtype)),
+        has_bias_(call.operands.size() > 2),
+        product_(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles) {}
+
+  int64_t ScratchBytes() const {
+    return XBytes() + ZBytes() + product_.ScratchBytes(replicas_ * rows_);
+  }
+  // Of the copies of one replica.
+  int64_t CopiedBytes() const { return rows_ * (x_row_bytes_ + z_row_bytes_); }
+
+  absl::Status Run(const KernelArgs& args) const override {
+    auto* const x = static_cast<std::byte*>(args.scratch);
+    std::byte* const z = x + XBytes();
+    ForEachReplica(args, [&](int64_t replica, int64_t row, int64_t rows, int64_t at) {
+      const auto* const from = static_cast<const std::byte*>(args.operands[replica]);
+      std::memcpy(x + at * x_row_bytes_, from + row * x_row_bytes_, rows * x_row_bytes_);
+    });
+    const void* const bias = has_bias_ ? args.operands[2 * replicas_] : nullptr;
+    product_.Run({.x = x,
+                  .y = args.operands[replicas_],
+                  .bias = static_cast<const float*>(bias),
+                  .z = z,
+                  .m = args.end - args.begin,
+                  .n = n_,
+                  .scratch = z + ZBytes()});
+    ForEachReplica(args, [&](int64_t replica, int64_t row, int64_t rows, int64_t at) {
+      auto* const to = static_cast<std::byte*>(args.results[replica]);
+      std::memcpy(to + row * z_row_bytes_, z + at * z_row_bytes_, rows * z_row_bytes_);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  // f(replica, first row, rows, rows before them) for the rows [args.begin, args.end) of all.
+  template <typename F>
+  void ForEachReplica(const KernelArgs& args, F f) const {
+    for (int64_t replica = 0; replica < replicas_; ++replica) {
+      const int64_t first = replica * rows_;
+      const int64_t begin = std::clamp(args.begin, first, first + rows_);
+      const int64_t end = std::clamp(args.end, begin, first + rows_);
+      if (begin < end) f(replica, begin - first, end - begin, begin - args.begin);
+    }
+  }
+  int64_t XBytes() const { return Aligned(replicas_ * rows_ * x_row_bytes_); }
+  int64_t ZBytes() const { return Aligned(replicas_ * rows_ * z_row_bytes_); }
+
+  const int64_t replicas_, rows_, n_, x_row_bytes_, z_row_bytes_;
+  const bool has_bias_;
+  const gemm::Product product_;
+};
 
 bool TakesPackedWeights(const MatMulDims& d, const OpCall& call) {
   return !d.transpose_x && d.k > 0 && d.n > 0 && GemmProducts(PrecisionOf(call.attrs)).size() == 1;
@@ -134,6 +196,11 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
   const gemm::Product product(GemmDefOf(d, call, GemmProducts(PrecisionOf(call.attrs))), tiles);
   const bool by_columns = ByColumns(call);
   offer.scratch_bytes = product.ScratchBytes(d.m);
+  if (call.replicas_per_call > 1) {
+    const ProductOfReplicas of_replicas(d, call, tiles);
+    offer.scratch_bytes = of_replicas.ScratchBytes();
+    offer.copied_bytes = of_replicas.CopiedBytes();
+  }
   for (int part = 0; part < call.parts; ++part) {
     const int64_t share = BeginOfPart(call, part + 1) - BeginOfPart(call, part);
     offer.copied_bytes +=
@@ -148,6 +215,7 @@ std::optional<KernelOffer> OfferGemm(const MatMulDims& d, const OpCall& call,
 
 std::unique_ptr<Kernel> MakeGemm(const MatMulDims& d, const OpCall& call,
                                  const gemm::Tiles& tiles) {
+  if (call.replicas_per_call > 1) return std::make_unique<ProductOfReplicas>(d, call, tiles);
   const bool by_columns = ByColumns(call);
   const int64_t x_row = (d.transpose_x ? 1 : d.k) * ByteSize(call.operands[0].dtype);
   const int64_t y_column = (d.transpose_y ? d.k : 1) * ByteSize(call.operands[1].dtype);

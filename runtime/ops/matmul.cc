@@ -101,6 +101,7 @@ std::vector<KernelDef> MatMulKernels() {
                    [](const OpCall&call, const gemm::Tiles&tiles) {
                      return MakeGemm(DimsOf(call), call, tiles);
                    })) {
+    kernel.spans_replicas = true;
     kernels.push_back(std::move(kernel));
   }
   return kernels;

@@ -16,13 +16,13 @@ bool ComputesAnyShare(const Instruction& instruction) {
 }
 
 // How many neighbours become one part.
-int Combined(const Phase& phase, int num_workers, int num_replicas) {
+int Combined(const CoreProgram& program, const Phase& phase, int num_workers) {
   Cost cost;
-  bool wants_rows = false;
+  bool wants_rows = ReadsMostlyWeights(program, phase);
   for (const Instruction& instruction : phase.instructions) {
     if (instruction.parts == 1) continue;
     if (instruction.per_core || !ComputesAnyShare(instruction)) return 1;
-    cost += CostOfInstruction(instruction, num_replicas);
+    cost += CostOfInstruction(instruction, program.num_replicas);
     wants_rows = wants_rows || instruction.op->flags.spans_replicas;
   }
   const int parts = wants_rows ? num_workers : PartsWanted(cost, num_workers);
@@ -63,6 +63,25 @@ void Spread(Phase& phase) {
 
 }  // namespace
 
+bool ReadsMostlyWeights(const CoreProgram& program, const Phase& phase) {
+  constexpr int64_t kLeastWeights = int64_t{4} << 20;  // bytes; fewer may stay in an L2 cache
+  int64_t weights = 0, rows = 0;
+  for (const Instruction& instruction : phase.instructions) {
+    const OpCall call = CallOfInstruction(instruction, program.num_replicas);
+    const int64_t calls = instruction.per_core ? program.num_replicas : 1;
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      const auto& [buffer, shape] = instruction.operands[i];
+      const bool is_whole =
+          instruction.per_core
+              ? program.IsShared(buffer)
+              : instruction.parts > 1 && !ReadsOwnRows(call, static_cast<int>(i), instruction.rows);
+      (is_whole ? weights : rows) += (is_whole ? 1 : calls) * shape.bytes();
+    }
+    for (const Operand& result : instruction.results) rows += calls * result.shape.bytes();
+  }
+  return weights >= kLeastWeights && weights > rows;
+}
+
 bool IsMuchWork(const Cost& cost) {
   // Flops and bytes: 50 microseconds at 80 of either in a nanosecond.
   constexpr double kMuchWork = 4e6;
@@ -76,7 +95,7 @@ int PartsWanted(const Cost& cost, int num_workers) {
 void CombineParts(int num_workers, CoreProgram& program) {
   LargerCalls larger(program);
   for (Phase* phase : program.Phases()) {
-    const int combined = Combined(*phase, num_workers, program.num_replicas);
+    const int combined = Combined(program, *phase, num_workers);
     if (combined > 1) {
       std::optional<Phase> fewer = Combine(*phase, combined, num_workers, larger);
       if (fewer) *phase = *std::move(fewer);

@@ -69,6 +69,18 @@ Interleaving CoreProgram::interleaving() const {
   return interleaving;
 }
 
+bool CoreProgram::IsShared(const BufferRef& buffer) const {
+  switch (buffer.space) {
+    case Space::kShared:
+    case Space::kLoopIndex:
+      return true;
+    case Space::kVariable:
+      return !variables[buffer.offset].per_core;
+    default:
+      return false;
+  }
+}
+
 int InterleavedParts(int replicas_per_call, const Interleaving& interleaving, int num_workers) {
   int parts = 1;
   while (parts < replicas_per_call && interleaving.parts > parts * num_workers) parts *= 2;

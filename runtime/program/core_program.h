@@ -204,6 +204,8 @@ struct CoreProgram {
   std::vector<const Phase*> Phases() const;
   std::vector<Phase*> Phases();
   Interleaving interleaving() const;
+  // True for the same value, and the same bytes, for all cores.
+  bool IsShared(const BufferRef& buffer) const;
   // All instructions: of the prologue, of the step, then of each periodic section.
   std::vector<const Instruction*> Instructions() const;
 

@@ -80,7 +80,7 @@ class PhaseJoiner {
     const int64_t rows = call.results[0].dims[0];
     std::vector<Shape> operands = call.operands;
     for (size_t i = 0; i < operands.size(); ++i) {
-      if (IsShared(instruction.operands[i].buffer)) continue;
+      if (program_.IsShared(instruction.operands[i].buffer)) continue;
       if (!HasRows(instruction.operands[i], rows) || !ReadsOwnRows(call, static_cast<int>(i), rows))
         return;
       operands[i].dims[0] *= joined_;
@@ -116,19 +116,6 @@ class PhaseJoiner {
       if (best != call.operands[i] && !was_best) return std::nullopt;
     }
     return offer;
-  }
-
-  // The same value, and the same bytes, for all cores.
-  bool IsShared(const BufferRef& buffer) const {
-    switch (buffer.space) {
-      case Space::kShared:
-      case Space::kLoopIndex:
-        return true;
-      case Space::kVariable:
-        return !program_.variables[buffer.offset].per_core;
-      default:
-        return false;
-    }
   }
 
   // The rows of one core follow those of the core before, without a gap.

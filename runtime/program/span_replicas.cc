@@ -1,5 +1,8 @@
 #include "runtime/program/span_replicas.h"
 
+#include <algorithm>
+
+#include "runtime/program/combine_parts.h"
 #include "runtime/program/larger_calls.h"
 
 namespace tpurun {
@@ -9,9 +12,17 @@ namespace {
 constexpr int64_t kMostRows = 64;
 
 bool MaySpanMore(const Instruction& instruction) {
-  return instruction.per_core && instruction.op->flags.spans_replicas &&
-         instruction.plan.kernel != nullptr && instruction.plan.kernel->any_share &&
-         !instruction.plan.converts_bf16;
+  return instruction.per_core && instruction.plan.kernel != nullptr &&
+         instruction.plan.kernel->any_share && !instruction.plan.converts_bf16;
+}
+
+// A product of rows and of weights that all cores share.
+bool IsProductOfWeights(const CoreProgram& program, const Instruction& instruction) {
+  const OpCall call = CallOfInstruction(instruction, program.num_replicas);
+  if (!instruction.plan.kernel->spans_replicas || !HasOperand(OpFlagsOf(call).row_operands, 0))
+    return false;
+  return std::all_of(instruction.operands.begin() + 1, instruction.operands.end(),
+                     [&](const Operand& operand) { return program.IsShared(operand.buffer); });
 }
 
 // What all rows of a call read.
@@ -31,10 +42,12 @@ void SpanReplicas(int num_workers, CoreProgram& program, int64_t cached_bytes) {
   LargerCalls larger(program);
   for (Phase* phase : program.Phases()) {
     if (phase->joined()) continue;
+    const bool reads_weights = ReadsMostlyWeights(program, *phase);
     for (Instruction& instruction : phase->instructions) {
-      if (!MaySpanMore(instruction) ||
-          BytesOfWeights(instruction, program.num_replicas) <= cached_bytes)
-        continue;
+      if (!MaySpanMore(instruction)) continue;
+      const bool spans = instruction.op->flags.spans_replicas ||
+                         (reads_weights && IsProductOfWeights(program, instruction));
+      if (!spans || BytesOfWeights(instruction, program.num_replicas) <= cached_bytes) continue;
       const int64_t rows = instruction.results[0].shape.dims[0];
       Instruction more = instruction;
       int& replicas = more.replicas_per_call;

@@ -157,7 +157,10 @@ class Verifier {
   static absl::Status ReplicasPerCall(const Instruction& instruction) {
     const int replicas_per_call = instruction.replicas_per_call;
     if (replicas_per_call == 1) return absl::OkStatus();
-    if (instruction.per_core && instruction.op->flags.spans_replicas && replicas_per_call > 1 &&
+    const KernelDef* const kernel = instruction.plan.kernel;
+    const bool spans =
+        instruction.op->flags.spans_replicas || (kernel != nullptr && kernel->spans_replicas);
+    if (instruction.per_core && spans && replicas_per_call > 1 &&
         instruction.parts % replicas_per_call == 0 &&
         std::has_single_bit(static_cast<unsigned>(replicas_per_call))) {
       return absl::OkStatus();

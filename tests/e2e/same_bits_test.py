@@ -126,6 +126,18 @@ class Iris(SameBitsTest):
                          f'--train_batch_size={self.batch}', *flags)
 
 
+    def test_worker_threads_with_wide_layers(self):
+        """A worker multiplies the weights with all its rows at once (runtime/program/span_replicas.h)."""
+        results = []
+        for workers in (1, 2, 8):
+            self.succeed(*self.arguments(
+                f'wide{workers}', '--max_steps=20', f'--worker_threads={workers}',
+                *(f'--set=model.layer.hidden_{i}.dense.units=1100' for i in (1, 2))))
+            results.append(checkpoint_files(self.path(f'wide{workers}', 'model.ckpt-20')))
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(results[0], results[2])
+
+
 class IrisTpuTest(Iris, ProgramTest):
     use_tpu = 'true'
 

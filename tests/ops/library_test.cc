@@ -103,6 +103,53 @@ TEST(GemmKernel, HasOnePlanForSharesOfTwoSizes) {
   EXPECT_EQ(RunPlanned(call, plan, operands), RunReference(call, operands, {{0, 23}})[0]);
 }
 
+// Operands and results have a pointer for each replica.
+TEST(GemmKernel, MultipliesTheRowsOfSeveralReplicasInOneCall) {
+  constexpr int kReplicas = 4, kRows = 3;
+  for (const int64_t precision : {0, 1, 3}) {
+    for (const bool ty : {false, true}) {
+      OpCall one{.op = FindOpByName("matmul"),
+                 .attrs = {{"precision", precision}, {"transpose_y", ty}},
+                 .operands = {F32({kRows, 70}), ty ? F32({50, 70}) : F32({70, 50}), F32({50})},
+                 .results = {F32({kRows, 50})},
+                 .needed = {true}};
+      OpCall all = one;
+      all.replicas_per_call = kReplicas;
+      const std::vector<Literal> weights = {RandomLiteral(one.operands[1], 1),
+                                            RandomLiteral(one.operands[2], 2)};
+      std::vector<Literal> x;
+      for (int r = 0; r < kReplicas; ++r)
+        x.push_back(RandomLiteral(one.operands[0], static_cast<uint32_t>(10 + r)));
+      for (const auto& [machine, plan] : KernelsOf(all)) {
+        if (!plan.kernel->spans_replicas) continue;
+        const std::string place = absl::StrCat(plan.name(), " ", all.attrs.ToString());
+        const std::unique_ptr<Kernel> kernel = MakeKernel(all, plan);
+        ASSERT_NE(kernel, nullptr) << place;
+        std::vector<Literal> got(kReplicas, Literal(one.results[0]));
+        std::vector<const void*> in;
+        std::vector<void*> out;
+        for (const Literal& of_replica : x) in.push_back(of_replica.data());
+        for (const Literal& shared : weights) in.insert(in.end(), kReplicas, shared.data());
+        for (Literal& of_replica : got) out.push_back(of_replica.data());
+        Literal scratch(Shape{DType::kU8, {plan.scratch_bytes}});
+        // The second share begins within a replica.
+        for (const auto& [begin, end] : {std::pair{0, 5}, {5, kReplicas * kRows}}) {
+          const absl::Status status = kernel->Run({.operands = in.data(),
+                                                   .results = out.data(),
+                                                   .scratch = scratch.data(),
+                                                   .begin = begin,
+                                                   .end = end});
+          ASSERT_TRUE(status.ok()) << place << status;
+        }
+        KernelPlan alone = plan;
+        static_cast<KernelOffer&>(alone) = *plan.kernel->offer(one, machine);
+        for (int r = 0; r < kReplicas; ++r)
+          EXPECT_EQ(got[r], RunPlanned(one, alone, {x[r], weights[0], weights[1]})) << place;
+      }
+    }
+  }
+}
+
 TEST(LibraryKernels, TheBitsOfAnExamplesProductsDoNotDependOnTheExamplesThatGoAlong) {
   constexpr int64_t kExamples = 19;
   for (const int64_t precision : {0, 3}) {

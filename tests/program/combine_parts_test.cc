@@ -76,6 +76,24 @@ TEST(CombineParts, AWorkerHasOnePartOfRowsThatCostLessWhereThereAreMore) {
   EXPECT_EQ(program->worker_bytes, 64 + Aligned(larger.plan.scratch_bytes));
 }
 
+// Each part of 64 rows reads weights of so many columns whole.
+TEST(CombineParts, AWorkerHasOnePartOfRowsThatReadMostlyWeights) {
+  const auto parts = [](int64_t columns) {
+    const std::string text = absl::StrCat(
+        "program \"p\" replicas=1 machine=\"x86_64\" library=\"tpurun\"\narena shared=67108864 "
+        "core=0 worker=1048576\ninfeed 0 \"x\" f32[64,4096]\ninfeed 1 \"w\" f32[4096,",
+        columns,
+        "]\nstep phase 0\n  matmul {precision=3} \"a\" parts=8 rows=64 kernel=\"gemm_plain\" "
+        "scratch=worker:0+1048576\n    <- infeed:0 f32[64,4096], infeed:1 f32[4096,",
+        columns, "]\n    -> shared:0 f32[64,", columns, "]\n");
+    return PartsFor(2, text);
+  };
+  EXPECT_EQ(parts(4096), Parts{2});
+  EXPECT_EQ(parts(257), Parts{2});
+  EXPECT_EQ(parts(255), Parts{4}) << "weights of less than 4 MB";
+  EXPECT_EQ(parts(40), Parts{4}) << "more bytes of rows";
+}
+
 TEST(CombineParts, UnpartitionedInstructionsGoWithTheirPart) {
   const std::string text =
       absl::StrReplaceAll(Text(64, 1, ""), {{"rows=64", "rows=64 first_part=5"}});

@@ -69,6 +69,32 @@ TEST(SpanReplicas, WeightsInTheCacheCostOneRowNoMore) {
   EXPECT_EQ(SpannedFor(2, text, kWeights - 1).Instructions()[0]->replicas_per_call, 4);
 }
 
+// A product of 8 cores with 8 rows each and weights [4096, columns] in `weights`.
+std::string Product(int64_t columns, const std::string& kernel, const std::string& weights,
+                    const std::string& attrs = "precision=3", const std::string& x = "8,4096") {
+  const std::string y = absl::StrCat("f32[4096,", columns, "]");
+  return absl::StrCat(
+      "program \"p\" replicas=8 machine=\"x86_64\" library=\"tpurun\"\n"
+      "arena shared=67108864 core=67108864 worker=1048576\ninfeed 0 \"x\" f32[",
+      x, "]\ninfeed 1 \"w\" ", y, "\nvariable 0 \"v\" ", y,
+      " constant(0)\nstep phase 0\n  matmul {", attrs, "} \"y\" per_core parts=8 rows=1 kernel=\"",
+      kernel, "\" scratch=worker:0+1048576\n    <- infeed:0 f32[", x, "], ", weights, " ", y,
+      "\n    -> core:0 f32[8,", columns, "]\n");
+}
+
+TEST(SpanReplicas, AProductThatReadsMostlyWeightsIsOneCallOfAWorker) {
+  const std::string kernel = "gemm_plain", weights = "variable:0";
+  EXPECT_EQ(ReplicasFor(1, Product(2048, kernel, weights)), 8);
+  EXPECT_EQ(ReplicasFor(2, Product(2048, kernel, weights)), 4);
+  EXPECT_EQ(ReplicasFor(2, Product(255, kernel, weights)), 1) << "weights of less than 4 MB";
+  EXPECT_EQ(ReplicasFor(2, Product(2048, kernel, "infeed:1")), 1) << "weights of each core";
+  EXPECT_EQ(ReplicasFor(2, Product(2048, "onednn_f32", weights)), 1);
+  // Sums over the rows.
+  const std::string sums =
+      Product(2048, kernel, weights, "precision=3, transpose_x=true", "4096,8");
+  EXPECT_EQ(ReplicasFor(2, sums), 1);
+}
+
 TEST(SpanReplicas, MoreScratchMemoryIsBehindThatOfTheProgram) {
   const CoreProgram program = SpannedFor(2, Text(8, "gemm_plain"));
   const Instruction& lstm = *program.Instructions()[0];
