@@ -333,14 +333,19 @@ Json ResultJson(const InitPlan& plan, const std::string& config, const std::stri
     Json& list = feature.kind == PlannedFeature::Kind::kLeftOut ? left_out : features;
     list.push_back(JsonBytes(feature.name));
   }
-  return {{"config", config},
-          {"label", JsonBytes(plan.label_feature().name)},
-          {"classes", plan.is_regression() ? Json() : Json(plan.classes.size())},
-          {"features", features},
-          {"left_out", left_out},
-          {"train_examples", plan.train_examples},
-          {"eval_examples", plan.eval_examples()},
-          {"next", command}};
+  Json result = {{"config", config},
+                 {"label", JsonBytes(plan.label_feature().name)},
+                 {"classes", plan.is_regression() ? Json() : Json(plan.classes.size())},
+                 {"features", features},
+                 {"left_out", left_out},
+                 {"train_examples", plan.train_examples},
+                 {"eval_examples", plan.eval_examples()},
+                 {"next", command}};
+  if (plan.is_series()) {
+    Json& labels = result["labels"] = Json::array();
+    for (const PlannedFeature& label : plan.series.labels) labels.push_back(JsonBytes(label.title));
+  }
+  return result;
 }
 
 void Advise(const InitPlan& plan, size_t files, const std::string& config,

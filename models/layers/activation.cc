@@ -26,6 +26,8 @@ Value Selu(GraphBuilder& b, Value x) {
                 Mul(b, Elu(b, x), Scalar(b, kScale * kAlpha)));
 }
 
+// Its gradient is a difference of quotients, whose relative error grows to 5e-4 at |x| = 1e5, where
+// it is 1e-10.
 Value Softsign(GraphBuilder& b, Value x) {
   const Value size = Maximum(b, x, Neg(b, x));
   return Div(b, x, Add(b, size, Scalar(b, 1)));

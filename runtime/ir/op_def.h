@@ -68,7 +68,8 @@ struct OpCall {
   int64_t rows = 0;          // rows that the parts share, of equally many units; 0: units are rows
   // A collective gets every operand of each of as many replicas (CopiesPerOperand).
   int num_replicas = 1;
-  int replicas_per_call = 1;  // replicas whose units one call computes (OpFlags::spans_replicas)
+  // Replicas whose units one call computes (OpFlags and KernelDef::spans_replicas).
+  int replicas_per_call = 1;
   // Operands in f32 that were stored in bf16 (InF32). A product at DEFAULT need not round them.
   uint32_t rounded_operands = 0;
 };

@@ -280,7 +280,7 @@ std::unique_ptr<Kernel> MakeWinograd(ConvKind kind, const ConvDims& d, const OpC
 
 bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
   const bool is_empty = std::min({d.h, d.w, d.c, d.kh, d.kw, d.f}) == 0;
-  if (is_empty || !(d.groups == 1 || conv::IsDepthwise(d)) ||
+  if (is_empty || !(d.groups == 1 || conv::IsDepthwise(d)) || !conv::ReachesPixels(d) ||
       GemmProducts(PrecisionOf(call.attrs)).size() != 1)
     return false;
   return kind != ConvKind::kInputGrad || ((d.dh == 1 || d.sh == 1) && (d.dw == 1 || d.sw == 1));
@@ -292,15 +292,15 @@ namespace {
 // of two workers with AVX2, 64 images, the library's and these, y, dx and dk: 3 x 3 of 32 x 32 x 64
 // 1.6 and 2.3, 1.7 and 1.7, 3.6 and 1.5; 7 x 7 of 28 x 28 x 96 4.8 and 5.3, 6.5 and 5.4, 29
 // and 7.7; stride 2 of 56 x 56 x 144 11.5 and 7.6, 10.6 and 9.7, 12.7 and 7.7; 3 x 3 of 64 x 64 x
-// 16 1.0 and 2.2, 1.2 and 2.0, 1.8 and 2.3.) In bf16 mode, where these read bf16, they are taken
-// anyway: 1.8 and 1.5, 1.8 and 1.2, 3.2 and 1.6 of the first, 1.5 and 1.9, 1.4 and 1.8, 2.2 and 2.3
-// of the last.
+// 16 1.0 and 2.2, 1.2 and 2.0, 1.8 and 2.3.) Of bf16 numbers, which these read, they are taken
+// anyway unless the library multiplies bf16, too: 1.8 and 1.5, 1.8 and 1.2, 3.2 and 1.6 of the
+// first, 1.5 and 1.9, 1.4 and 1.8, 2.2 and 2.3 of the last.
 bool IsFasterDepthwise(ConvKind kind, const ConvDims& d) {
   constexpr int64_t kLeastChannels = 32, kManyTaps = 25;
-  if (d.c < kLeastChannels) return false;
+  if (kind == ConvKind::kFilterGrad) return true;
   const bool has_strides = d.sh > 1 || d.sw > 1;
-  return kind == ConvKind::kFilterGrad || has_strides ||
-         (kind == ConvKind::kInputGrad && d.kh * d.kw >= kManyTaps);
+  return d.c >= kLeastChannels &&
+         (has_strides || (kind == ConvKind::kInputGrad && d.kh * d.kw >= kManyTaps));
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 namespace tpurun {
 
 // True if DirectConvKernels offers the call on plain operands: it is not empty and has one group,
-// or groups of one channel, one product of parts and, as a gradient of x, strides or dilations
-// of 1.
+// or groups of one channel, one product of parts, pixels that it reaches (conv::ReachesPixels) and,
+// as a gradient of x, strides or dilations of 1.
 bool HasDirectKernel(ConvKind kind, const ConvDims& dims, const OpCall& call);
 // True if that kernel is also faster than the library's.
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine);

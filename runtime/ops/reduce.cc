@@ -191,7 +191,18 @@ const OpDef& L2LossOfRowsOp() {
 
 // The largest of each column of the rows; of no row, -infinity.
 TPURUN_CLONES void LargestOfRows(const float* x, int64_t rows, int64_t columns, float* y) {
-  std::fill(y, y + columns, -std::numeric_limits<float>::infinity());
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  constexpr int64_t kFewColumns = 8;  // less than a vector: one after the other, in a register
+  if (columns < kFewColumns) {
+    for (int64_t c = 0; c < columns; ++c) {
+      float largest = kNone;
+      for (const float* number = x + c; number < x + rows * columns; number += columns)
+        largest = *number > largest || *number != *number ? *number : largest;
+      y[c] = largest;
+    }
+    return;
+  }
+  std::fill(y, y + columns, kNone);
   for (int64_t row = 0; row < rows; ++row) {
     const float* const of_row = x + row * columns;
 #pragma GCC ivdep

@@ -69,12 +69,15 @@ bool ReadsMostlyWeights(const CoreProgram& program, const Phase& phase) {
   for (const Instruction& instruction : phase.instructions) {
     const OpCall call = CallOfInstruction(instruction, program.num_replicas);
     const int64_t calls = instruction.per_core ? program.num_replicas : 1;
+    const bool is_collective = instruction.op->flags.collective;  // has copies of each operand
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
       const auto& [buffer, shape] = instruction.operands[i];
-      const bool is_whole =
-          instruction.per_core
-              ? program.IsShared(buffer)
-              : instruction.parts > 1 && !ReadsOwnRows(call, static_cast<int>(i), instruction.rows);
+      bool is_whole = false;
+      if (instruction.per_core) {
+        is_whole = program.IsShared(buffer);
+      } else if (instruction.parts > 1 && !is_collective) {
+        is_whole = !ReadsOwnRows(call, static_cast<int>(i), instruction.rows);
+      }
       (is_whole ? weights : rows) += (is_whole ? 1 : calls) * shape.bytes();
     }
     for (const Operand& result : instruction.results) rows += calls * result.shape.bytes();

@@ -25,8 +25,8 @@ namespace tpurun {
 // or a conversion of bf16, or if the workers cannot share its parts equally.
 void CombineParts(int num_workers, CoreProgram& program);
 
-// True if what every call of the phase reads whole, again from memory, has many more bytes than the
-// rows of all its calls: the weights of wide layers and small batches.
+// True if what every call of the phase reads whole, again from memory, has more bytes than the rows
+// of all its calls: the weights of wide layers and small batches. Collectives have no weights.
 bool ReadsMostlyWeights(const CoreProgram& program, const Phase& phase);
 
 // Whether it is worth a hand-over to another worker.

@@ -16,15 +16,6 @@ bool MaySpanMore(const Instruction& instruction) {
          instruction.plan.kernel->any_share && !instruction.plan.converts_bf16;
 }
 
-// A product of rows and of weights that all cores share.
-bool IsProductOfWeights(const CoreProgram& program, const Instruction& instruction) {
-  const OpCall call = CallOfInstruction(instruction, program.num_replicas);
-  if (!instruction.plan.kernel->spans_replicas || !HasOperand(OpFlagsOf(call).row_operands, 0))
-    return false;
-  return std::all_of(instruction.operands.begin() + 1, instruction.operands.end(),
-                     [&](const Operand& operand) { return program.IsShared(operand.buffer); });
-}
-
 // What all rows of a call read.
 int64_t BytesOfWeights(const Instruction& instruction, int num_replicas) {
   const OpFlags flags = OpFlagsOf(CallOfInstruction(instruction, num_replicas));
@@ -37,6 +28,16 @@ int64_t BytesOfWeights(const Instruction& instruction, int num_replicas) {
 }
 
 }  // namespace
+
+bool IsProductOfWeights(const CoreProgram& program, const Instruction& instruction) {
+  const KernelPlan& plan = instruction.plan;
+  const OpCall call = CallOfInstruction(instruction, program.num_replicas);
+  if (plan.kernel == nullptr || !plan.kernel->spans_replicas || plan.converts_bf16 ||
+      !HasOperand(OpFlagsOf(call).row_operands, 0))
+    return false;
+  return std::all_of(instruction.operands.begin() + 1, instruction.operands.end(),
+                     [&](const Operand& operand) { return program.IsShared(operand.buffer); });
+}
 
 void SpanReplicas(int num_workers, CoreProgram& program, int64_t cached_bytes) {
   LargerCalls larger(program);

@@ -10,6 +10,7 @@
 #include "runtime/base/status.h"
 #include "runtime/program/program_text.h"
 #include "runtime/program/range_map.h"
+#include "runtime/program/span_replicas.h"
 
 namespace tpurun {
 namespace {
@@ -154,12 +155,11 @@ class Verifier {
 
   // Each `replicas_per_call` is a power of two, so it divides the largest one of a phase, which is
   // the number of parts that a worker interleaves.
-  static absl::Status ReplicasPerCall(const Instruction& instruction) {
+  absl::Status ReplicasPerCall(const Instruction& instruction) {
     const int replicas_per_call = instruction.replicas_per_call;
     if (replicas_per_call == 1) return absl::OkStatus();
-    const KernelDef* const kernel = instruction.plan.kernel;
     const bool spans =
-        instruction.op->flags.spans_replicas || (kernel != nullptr && kernel->spans_replicas);
+        instruction.op->flags.spans_replicas || IsProductOfWeights(program_, instruction);
     if (instruction.per_core && spans && replicas_per_call > 1 &&
         instruction.parts % replicas_per_call == 0 &&
         std::has_single_bit(static_cast<unsigned>(replicas_per_call))) {

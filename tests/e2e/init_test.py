@@ -541,7 +541,8 @@ class InitTest(ProgramTest):
             self.assertEqual(len(of_file), 681)
             self.assertEqual(json.loads(of_file[-1])['predictions'][0], last)
         # Several labels; a horizon of 1.
-        self.succeed('init', 'series', 's.csv', '--output=two', '--label=y,z')
+        init = self.result(self.succeed('init', 'series', 's.csv', '--output=two', '--label=y,z'))
+        self.assertEqual((init['label'], init['labels']), ('y', ['y', 'z']))
         self.succeed('train', '--config=two/run.textproto', '--max_steps=200')
         both = json.loads(self.succeed('predict', '--config=two/run.textproto').out)
         self.assertEqual(sorted(both), ['y/predictions', 'z/predictions'])

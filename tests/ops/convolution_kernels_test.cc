@@ -142,6 +142,20 @@ TEST(WinogradKernels, DoNotRoundResults) {
   EXPECT_EQ(PlanKernel(call, Machine{.avx2 = true}).kernel->name, kDirect);
 }
 
+// A kernel of many rows that is dilated along the width, and one that reaches far beyond the image,
+// are not left to the plain loops.
+TEST(DirectKernels, LeaveToTheLibraryWhatTheyDoNotReach) {
+  const std::vector<ConvCase> cases = {
+      {{2, 40, 9, 16}, {17, 3, 16, 16}, {2, 24, 5, 16}, {1, 1}, {0, 0, 0, 0}, {1, 2}},
+      {{2, 8, 8, 16}, {3, 3, 16, 16}, {2, 6, 8, 16}, {1, 1}, {0, 0, 40, 40}, {1, 40}},
+  };
+  for (const ConvCase& c : cases) {
+    for (const std::string& name : KernelsOf(c, 3)) EXPECT_EQ(name.substr(0, 6), "onednn") << name;
+    ExpectFilterGradNearReference(c, 3);
+  }
+  ExpectConvNearReference(cases[0], 3, 2);
+}
+
 // The layouts of kernels that the convolution and its gradient of x prefer; "" if they take them as
 // they are.
 std::vector<std::string> KernelLayouts(const ConvCase& c, int64_t precision,

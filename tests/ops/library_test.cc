@@ -76,9 +76,9 @@ TEST(LibraryKernels, TheProductOfAllReplicasIsNearTheReference) {
       // Some of the 8 parts have one row more.
       ExpectNearReference("cross_replica_matmul", attrs, {F32({20, 84}), F32({20, 50})}, parts,
                           8 * 20, 8);
-      // A result that is too large for a cache is a product of the rows of all replicas; of odd
-      // rows only where an element is one number.
-      for (const int64_t rows : {5, 6}) {
+      // A result that is too large for a cache is a product of the rows of all replicas; of 5 rows
+      // only where an element is one number, with AMX of 32.
+      for (const int64_t rows : {5, 6, 32}) {
         ExpectNearReference("cross_replica_matmul", attrs, {F32({rows, 300}), F32({rows, 502})},
                             parts, 8 * rows, 8);
       }

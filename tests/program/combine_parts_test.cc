@@ -94,6 +94,22 @@ TEST(CombineParts, AWorkerHasOnePartOfRowsThatReadMostlyWeights) {
   EXPECT_EQ(parts(40), Parts{4}) << "more bytes of rows";
 }
 
+// It has 8 copies of each operand.
+TEST(CombineParts, ACollectiveHasNoWeights) {
+  std::string copies;
+  for (const char* const operand : {":0 f32[8,1024]", ":1 f32[8,2048]"}) {
+    for (int core = 0; core < 8; ++core)
+      absl::StrAppend(&copies, copies.empty() ? "" : ", ", "infeed", core, operand);
+  }
+  const std::string text = absl::StrCat(
+      "program \"p\" replicas=8 machine=\"x86_64\" library=\"tpurun\"\narena shared=8388608 core=0 "
+      "worker=1048576\ninfeed 0 \"x\" f32[8,1024]\ninfeed 1 \"y\" f32[8,2048]\nstep phase 0\n"
+      "  cross_replica_matmul {precision=3, transpose_x=true} \"a\" parts=8 rows=1024 "
+      "kernel=\"gemm_plain\" scratch=worker:0+1048576\n    <- ",
+      copies, "\n    -> shared:0 f32[1024,2048]\n");
+  EXPECT_EQ(PartsFor(2, text), Parts{4});
+}
+
 TEST(CombineParts, UnpartitionedInstructionsGoWithTheirPart) {
   const std::string text =
       absl::StrReplaceAll(Text(64, 1, ""), {{"rows=64", "rows=64 first_part=5"}});

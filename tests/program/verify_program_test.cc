@@ -226,6 +226,26 @@ TEST(VerifyProgram, PartsAreJoinedEvenly) {
       "program step phase 0: tanh \"y\": cannot join 4 parts");
 }
 
+TEST(VerifyProgram, OnlyProductsOfSharedWeightsSpanReplicas) {
+  const std::string product = R"(program "p" replicas=8 machine="x86_64" library="tpurun"
+arena shared=0 core=0 worker=4096
+variable 0 "w" f32[4,4] constant(0)
+infeed 0 "x" f32[4,4]
+infeed 1 "v" f32[4,4]
+outfeed 0 "y" f32[4,4]
+prologue phase 0
+step phase 0
+  matmul {precision=3} "y" per_core replicas_per_call=4 parts=8 rows=1 kernel="gemm_plain" scratch=worker:0+4096
+    <- infeed:0 f32[4,4], variable:0 f32[4,4]
+    -> outfeed:0 f32[4,4]
+)";
+  const std::string error = "program step phase 0: matmul \"y\": cannot join 4 parts";
+  EXPECT_EQ(VerifyWith("", "", product), "");
+  EXPECT_EQ(VerifyWith(", variable:0", ", infeed:1", product), error);
+  EXPECT_EQ(VerifyWith("precision=3", "precision=3, transpose_x=true", product), error);
+  EXPECT_EQ(VerifyWith("\"gemm_plain\"", "\"reference\"", product), error);
+}
+
 // A product with a bias whose x may come in bf16 and whose y may come packed.
 constexpr char kProduct[] = R"(program "p" replicas=1 machine="x86_64" library="tpurun"
 arena shared=0 core=0 worker=65536

@@ -30,6 +30,11 @@ bool PairsWindows(const ConvolutionDef& def, const gemm::Tiles& tiles) {
 
 }  // namespace
 
+bool ReachesPixels(const ConvDims& d) {
+  constexpr int64_t kMostPads = 2;  // for each pixel of a row
+  return !SkipsPixels(d) || (d.kh <= kMostRuns && (d.kw - 1) * d.dw <= kMostPads * d.w);
+}
+
 struct Convolution::Scratch {
   float* panels;  // of the kernel: of each phase, each (taps of h, depth, panel_columns_)
   float* line;    // elements of the kernel before they are transposed
@@ -45,7 +50,7 @@ struct Convolution::Panel {
 };
 
 bool Convolution::Fills(const ConvolutionDef& def, const gemm::Tiles& tiles) {
-  if (SkipsPixels(def.dims) && (def.dims.kh > kMostRuns || tiles.row_unit > 1)) return false;
+  if (SkipsPixels(def.dims) && (!ReachesPixels(def.dims) || tiles.row_unit > 1)) return false;
   if (!PairsWindows(def, tiles)) return true;
   // The copies are worth making if several rows of the kernel read them and there are enough
   // numbers. (Zen 5 that others used too, bf16 tiles to f32 tiles: 1 x 1 of 3 channels 1.2 to 1.5,
@@ -228,13 +233,13 @@ void Convolution::RunPanel(const ConvolutionArgs& args, const PaddedRows::Block&
       .last_lanes = vectors.last_lanes};
   const gemm::RowTiles tiles(pw.count, tiles_.most_rows[vectors.count]);
   const int64_t end = std::min(block.oh + block.rows, ph.count);
+  std::array<gemm::TileArgs::Run, kMostRuns> runs;
   for (int64_t row = block.oh; row < end; ++row) {
     const TapsInside inside(h_.axis, ph, row);
     const int64_t h = inside.first_read + inside.begin * dilation;
     const int64_t result_row = block.image * height + ph.first + row * ph.step;
     const int64_t taps = inside.end - inside.begin;
     tile.y = panels + panel.begin + inside.begin * row_depth * panel_columns_;
-    std::array<gemm::TileArgs::Run, kMostRuns> runs;
     if (skips_pixels) {
       tile.repeats = taps > 0 ? pw.taps : 0;
       tile.more = runs.data();

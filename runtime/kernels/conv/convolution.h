@@ -39,6 +39,11 @@ struct ConvolutionArgs {
   void* scratch = nullptr;      // ScratchBytes(), 64-byte aligned
 };
 
+// True if the pixels that a row of the kernel reads are neighbours, or if a Convolution of the dims
+// can go from one to the next: the kernel has few rows. Only few pixels of a row of the copy lie
+// outside of the operand.
+bool ReachesPixels(const ConvDims& dims);
+
 // A kernel that is packed for a Convolution: panels of gemm::PanelColumns of the channels of the
 // result, each with the elements of every pixel (kh, kw) of the kernel one after the other. Of a
 // gradient of x the pixels come in falling order. Columns behind the last channel are 0.
