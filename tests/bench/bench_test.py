@@ -1,5 +1,6 @@
 """tools/bench with tpurun as its own peer and with peers that only look like them: the rounds, the
 results and the messages. No time is judged."""
+import ast
 import json
 import os
 import re
@@ -12,6 +13,7 @@ from unittest import mock
 sys.path.insert(0, 'tests/bench')
 import agreement
 import bench
+import layers
 import machine
 import workloads
 
@@ -284,6 +286,36 @@ class TablesTest(unittest.TestCase):
     def test_numbers_have_three_digits_or_more(self):
         self.assertEqual([bench.number(value) for value in (5224.1, 999.6, 12.34, 0.18123)],
                          ['5,224', '1,000', '12.3', '0.181'])
+
+
+class LayersTest(unittest.TestCase):
+    def test_each_layer_is_one_of_tpurun_and_of_pytorch(self):
+        with open('tests/bench/peers/pytorch/layers.py', encoding='utf-8') as file:
+            peers = next(node.value for node in ast.parse(file.read()).body
+                         if isinstance(node, ast.Assign) and getattr(node.targets[0], 'id', '') == 'LAYERS')
+        self.assertEqual([key.value for key in peers.keys], list(layers.LAYERS))
+        for name, (shape, layer) in layers.LAYERS.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                layers.write_configuration(folder, shape, layer)
+                done = subprocess.run([TPURUN, 'config', f'--config={folder}/run.textproto'],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_table(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pytorch = executable(folder, 'pytorch', 'echo 1000')
+            done = subprocess.run(
+                ['/usr/bin/python3', 'tests/bench/layers.py', f'--tpurun={TPURUN}', f'--pytorch={pytorch}',
+                 '--rounds=1', 'max pool 2x2', 'conv1d 5'], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [row.split(' | ') for row in done.stdout.splitlines()]
+        self.assertEqual([row[0] for row in rows[2:]],
+                         ['| max pool 2x2, 32 x 32 x 64', '| conv1d 5, 256 x 64'])
+        for row in rows[2:]:
+            bf16, f32, pytorch, ratio = (float(cell.strip(' |')) for cell in row[1:])
+            self.assertGreater(min(bf16, f32), 0)
+            self.assertEqual(pytorch, 1000)
+            self.assertGreater(ratio, 1)
 
 
 if __name__ == '__main__':
