@@ -20,10 +20,10 @@ namespace tpurun {
 // In a phase that ReadsMostlyWeights (combine_parts.h) products do so, too, whose kernels can
 // (KernelDef::spans_replicas): 8 cores with 8 rows each and 4096 x 4096 weights, AVX2 and two
 // workers, 24, now 15 ms each.
+void SpanReplicas(int num_workers, CoreProgram& program, int64_t cached_bytes = 2 << 20);
+
 // A product of rows and of weights that all cores share: the calls of its kernel may span replicas.
 bool IsProductOfWeights(const CoreProgram& program, const Instruction& instruction);
-
-void SpanReplicas(int num_workers, CoreProgram& program, int64_t cached_bytes = 2 << 20);
 
 }  // namespace tpurun
 
