@@ -276,18 +276,6 @@ std::unique_ptr<Kernel> MakeWinograd(ConvKind kind, const ConvDims& d, const OpC
   return MakeConvolution(call, ConvolutionOf<conv::WinogradConvolution>(kind, d, call, tiles));
 }
 
-}  // namespace
-
-bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
-  const bool is_empty = std::min({d.h, d.w, d.c, d.kh, d.kw, d.f}) == 0;
-  if (is_empty || !(d.groups == 1 || conv::IsDepthwise(d)) || !conv::ReachesPixels(d) ||
-      GemmProducts(PrecisionOf(call.attrs)).size() != 1)
-    return false;
-  return kind != ConvKind::kInputGrad || ((d.dh == 1 || d.sh == 1) && (d.dw == 1 || d.sw == 1));
-}
-
-namespace {
-
 // True if depthwise convolutions of runtime/kernels/conv are faster than the library's in f32. (Ms
 // of two workers with AVX2, 64 images, the library's and these, y, dx and dk: 3 x 3 of 32 x 32 x 64
 // 1.6 and 2.3, 1.7 and 1.7, 3.6 and 1.5; 7 x 7 of 28 x 28 x 96 4.8 and 5.3, 6.5 and 5.4, 29
@@ -304,6 +292,14 @@ bool IsFasterDepthwise(ConvKind kind, const ConvDims& d) {
 }
 
 }  // namespace
+
+bool HasDirectKernel(ConvKind kind, const ConvDims& d, const OpCall& call) {
+  const bool is_empty = std::min({d.h, d.w, d.c, d.kh, d.kw, d.f}) == 0;
+  if (is_empty || !(d.groups == 1 || conv::IsDepthwise(d)) || !conv::ReachesPixels(d) ||
+      GemmProducts(PrecisionOf(call.attrs)).size() != 1)
+    return false;
+  return kind != ConvKind::kInputGrad || ((d.dh == 1 || d.sh == 1) && (d.dw == 1 || d.sw == 1));
+}
 
 bool IsDirect(ConvKind kind, const ConvDims& dims, const OpCall& call, const Machine& machine) {
   const Precision precision = PrecisionOf(call.attrs);

@@ -54,12 +54,22 @@ constexpr OpFlags kSums = {
     .unit = WorkUnit::kRows, .row_operands = kAllOperands, .arithmetic = true};
 constexpr OpFlags kReduces = {.unit = WorkUnit::kRows, .row_operands = kAllOperands};
 
-// The number of outer entries per unit of work, and 1 if a unit is a row of the result, 0 if it is
-// the whole result.
-std::pair<int64_t, int64_t> OuterRange(const OpCall& call, const ReduceDims& d) {
-  // The outer axes have `d.outer` entries in all.
-  const bool rows = call.attrs.Ints("axes").front() > 0;
-  return {rows ? d.outer / std::max<int64_t>(1, call.results[0].dims[0]) : d.outer, rows ? 1 : 0};
+// of_rows(x, rows, columns, y) for the rows that are reduced to each row of the result.
+template <typename Result, typename OfRows>
+std::unique_ptr<Kernel> KernelOfRows(const OpCall& call, const std::vector<int64_t>& axes,
+                                     OfRows of_rows) {
+  const ReduceDims d = DimsOf(call.operands[0], axes);
+  const bool by_rows = axes.front() > 0;
+  const int64_t units = by_rows ? call.results[0].dims[0] : 1;
+  const int64_t outer_per_unit = units == 0 ? 0 : d.outer / units;
+  return KernelOf([=](const KernelArgs& args) {
+    const float* x = static_cast<const float*>(args.operands[0]);
+    Result* const y = static_cast<Result*>(args.results[0]);
+    const int64_t begin = by_rows ? args.begin * outer_per_unit : 0;
+    const int64_t end = by_rows ? args.end * outer_per_unit : d.outer;
+    for (int64_t o = begin; o < end; ++o)
+      of_rows(x + o * d.reduced * d.inner, d.reduced, d.inner, y + o * d.inner);
+  });
 }
 
 // Exports an op that has its axes as a constant input.
@@ -104,23 +114,14 @@ const OpDef& ReduceSumOp() {
           },
       .reference =
           [](const OpCall& call) {
-            const ReduceDims d = DimsOf(call.operands[0], call.attrs.Ints("axes"));
-            const auto [outer_per_unit, by_rows] = OuterRange(call, d);
-            return KernelOf(
-                [d, outer_per_unit = outer_per_unit, by_rows = by_rows](const KernelArgs& args) {
-                  const float* x = static_cast<const float*>(args.operands[0]);
-                  float* y = static_cast<float*>(args.results[0]);
-                  const int64_t begin = by_rows ? args.begin * outer_per_unit : 0;
-                  const int64_t end = by_rows ? args.end * outer_per_unit : outer_per_unit;
-                  for (int64_t o = begin; o < end; ++o) {
-                    const float* from = x + o * d.reduced * d.inner;
-                    if (d.inner == 1) {
-                      y[o] = SumOfElements(from, d.reduced);
-                    } else {
-                      SumRows(from, d.reduced, d.inner, 0, d.inner, y + o * d.inner);
-                    }
-                  }
-                });
+            return KernelOfRows<float>(call, call.attrs.Ints("axes"),
+                                       [](const float* x, int64_t rows, int64_t columns, float* y) {
+                                         if (columns == 1) {
+                                           *y = SumOfElements(x, rows);
+                                         } else {
+                                           SumRows(x, rows, columns, 0, columns, y);
+                                         }
+                                       });
           },
       .cost =
           [](const OpCall& call, Cost& cost) {
@@ -223,24 +224,6 @@ void FirstLargestOfRows(const float* x, int64_t rows, int64_t columns, Index* y)
       y[c] = static_cast<Index>(row);
     }
   }
-}
-
-// of_rows(x, rows, columns, y) for the rows that are reduced to each row of the result.
-template <typename Result, typename OfRows>
-std::unique_ptr<Kernel> KernelOfRows(const OpCall& call, const std::vector<int64_t>& axes,
-                                     OfRows of_rows) {
-  const ReduceDims d = DimsOf(call.operands[0], axes);
-  const bool by_rows = axes.front() > 0;
-  const int64_t units = by_rows ? call.results[0].dims[0] : 1;
-  const int64_t outer_per_unit = units == 0 ? 0 : d.outer / units;
-  return KernelOf([=](const KernelArgs& args) {
-    const float* x = static_cast<const float*>(args.operands[0]);
-    Result* const y = static_cast<Result*>(args.results[0]);
-    const int64_t begin = by_rows ? args.begin * outer_per_unit : 0;
-    const int64_t end = by_rows ? args.end * outer_per_unit : d.outer;
-    for (int64_t o = begin; o < end; ++o)
-      of_rows(x + o * d.reduced * d.inner, d.reduced, d.inner, y + o * d.inner);
-  });
 }
 
 const OpDef& ReduceMaxOp() {

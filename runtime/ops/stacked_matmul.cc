@@ -144,7 +144,7 @@ class SumOfProducts final : public Kernel {
 class StackedProduct final : public Kernel {
  public:
   // True if z is read and written again for other replicas so often that copies of x and y take
-  // less time. (K is 8 rows of each of 8 replicas, M = N = 4096, AVX2: 46, now 17 ms.)
+  // less time. (K is 8 rows of each of 8 replicas, M = N = 4096, AVX2: 44, now 18 ms.)
   static bool IsFaster(const MatMulDims& d, const OpCall& call, const gemm::Tiles& tiles) {
     constexpr int64_t kMostCached = 256 << 10;  // bytes of z, half of an L2 cache of 512 KB
     if (d.m * d.n * ByteSize(DType::kF32) <= kMostCached) return false;
