@@ -165,7 +165,7 @@ const OpDef& FusedOp() {
       .reference = [](const OpCall& call) { return FusedKernel(call, nullptr); },
       .kernels = KernelsOfLevels("chains", KernelLevel::kAvx512BFloat16, OfferChains,
                                  [](const OpCall& call, KernelLevel level) {
-                                   return FusedKernel(call, RunChainOf(level));
+                                   return FusedKernel(call, &ChainsOf(level));
                                  }),
       .cost =
           [](const OpCall& call, Cost& cost) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "runtime/base/bfloat16.h"
@@ -11,17 +12,21 @@
 namespace tpurun {
 namespace {
 
+using elementwise::ChainStep;
+
 // 32 KB; the rest of the cache is for operands and results
 constexpr int64_t kRegisterFloats = 8192;
 constexpr int kMaxValues = kMaxTileSteps * (kMaxTileOperands + 1);
+// A load, the operation, a rounding, two stores and an end.
+constexpr int kMaxCalls = kMaxTileSteps * 6;
 
 // Values are in registers of one tile each. All registers together stay in the first-level cache. A
 // result of the node is written directly to its memory unless an operand that is read later may
-// have the same memory.
+// have the same memory. The steps of chains are found once, here; a tile gives them addresses.
 class TileSteps final : public Kernel {
  public:
-  TileSteps(const OpCall& call, elementwise::RunChain run_chain)
-      : run_chain_(run_chain), scalar_(call.results[0].rank() == 0) {
+  TileSteps(const OpCall& call, const elementwise::Chains* chains)
+      : chains_(chains), scalar_(call.results[0].rank() == 0) {
     for (const Shape& shape : call.operands) {
       operands_.push_back({.spread = shape.rank() == 0 && !scalar_,
                            .row = IsRow(shape, call.results[0]),
@@ -32,6 +37,7 @@ class TileSteps final : public Kernel {
     FormChains();
     PlaceOperands();
     PlaceSteps();
+    AddCalls();
     register_ =
         std::min<int64_t>(kTileElements, kRegisterFloats / std::max(1, registers_) / 16 * 16);
     tiles_ = Tiles(register_, RowColumns(call));
@@ -39,18 +45,24 @@ class TileSteps final : public Kernel {
 
   absl::Status Run(const KernelArgs& args) const override {
     alignas(64) float registers[kRegisterFloats];
-    Tile tile{.registers = registers};
+    Tile tile;
+    tile.registers = registers;
     SpreadOperands(args, tile);
     for (size_t i = 0; i < results_.size(); ++i)
       tile.direct[i] = IsDirect(args, static_cast<int>(i));
+    std::copy(calls_.begin(), calls_.end(), tile.calls.begin());
     for (tile.begin = args.begin; tile.begin < args.end; tile.begin += tile.n) {
       tile.n = tiles_.Count(tile.begin, args.end);
       LoadOperands(args, tile);
+      for (int i = 0; i < step_count(); ++i)
+        tile.values[operand_count() + i] = ValueOf(args, steps_[i], tile);
+      for (size_t i = 0; i < calls_.size(); ++i)
+        tile.calls[i].data = AddressOf(args, arrays_[i], tile);
       for (int i = 0; i < step_count(); i = steps_[i].end) {
         if (steps_[i].in_chain) {
-          RunSteps(args, i, tile);
+          chains_->run(&tile.calls[steps_[i].first_call], tile.n);
         } else {
-          RunStep(args, i, tile);
+          RunStep(steps_[i], tile.values[operand_count() + i], tile);
         }
       }
       for (size_t i = 0; i < results_.size(); ++i) {
@@ -66,7 +78,7 @@ class TileSteps final : public Kernel {
     bool row = false;     // a row that is broadcast to every row
     bool pred = false;    // bytes, converted to f32
     bool bf16 = false;    // bf16, converted to f32 for steps outside of chains
-    int place = -1;       // its register; -1: read from its own memory
+    int place = -1;       // its register; -1: read from its own memory only
   };
   struct Step {
     TileFunction tile = nullptr;
@@ -77,6 +89,7 @@ class TileSteps final : public Kernel {
     int result = -1;  // the node's result; -1: none
     bool in_chain = false;
     bool swaps = false;  // in a chain: operand 1 is the value of the chain
+    int first_call = 0;  // of the first step of a chain: its place in `calls_`
     int end = 0;         // of the first step of a chain, or of a step outside: the next one's index
     bool is_read_later = false;  // by a step that does not take it from the chain
     int place = -1;              // its register; -1: its value stays in the chain
@@ -85,6 +98,12 @@ class TileSteps final : public Kernel {
     int step = 0;
     bool pred = false, bf16 = false;
     std::vector<int> read_later;  // operands read from their own memory after the result is written
+    int place = -1;  // of a result of a chain in bf16: the register for it if it is not direct
+  };
+  // The array of a call.
+  struct ArrayInfo {
+    enum Kind : uint8_t { kNone, kOperand, kValue, kResult } kind = kNone;
+    int index = 0;
   };
   // The elements [begin, begin + n).
   struct Tile {
@@ -92,7 +111,7 @@ class TileSteps final : public Kernel {
     int64_t begin = 0, n = 0;
     std::array<float*, kMaxValues> values;   // [operand, then step], f32
     std::array<bool, kMaxTileSteps> direct;  // [result]: written to its own memory by its step
-    std::array<elementwise::ChainStep, kMaxTileSteps> chain;
+    std::array<elementwise::ChainCall, kMaxCalls> calls;
   };
 
   int operand_count() const { return static_cast<int>(operands_.size()); }
@@ -124,7 +143,7 @@ class TileSteps final : public Kernel {
     int first = 0;  // of the chain
     for (int i = 0; i < step_count(); ++i) {
       Step& step = steps_[i];
-      step.in_chain = run_chain_ != nullptr && step.chain_op != ChainOp::kNone;
+      step.in_chain = chains_ != nullptr && step.chain_op != ChainOp::kNone;
       const int before = operand_count() + i - 1;
       const int *const operands = step.operands.data(), *const end = operands + step.operand_count;
       const bool goes_on = i > 0 && step.in_chain && steps_[i - 1].in_chain &&
@@ -149,7 +168,7 @@ class TileSteps final : public Kernel {
         return !step.in_chain &&
                std::count(step.operands.data(), step.operands.data() + step.operand_count, i) > 0;
       });
-      if (operand.spread || operand.row || operand.pred || (operand.bf16 && is_read_in_f32))
+      if (operand.row || operand.pred || ((operand.spread || operand.bf16) && is_read_in_f32))
         operand.place = registers_++;
     }
   }
@@ -168,7 +187,8 @@ class TileSteps final : public Kernel {
         if (is_free && step.place >= 0) free.push_back(step.place);
       }
       Step& step = steps_[i];
-      if (step.in_chain && !step.is_read_later && step.result < 0) continue;
+      const bool is_bf16 = step.result >= 0 && results_[step.result].bf16;
+      if (step.in_chain && !step.is_read_later && (step.result < 0 || is_bf16)) continue;
       if (free.empty()) {
         step.place = registers_++;
       } else {
@@ -178,10 +198,60 @@ class TileSteps final : public Kernel {
     }
     for (ResultInfo& result : results_) {
       for (int i = 0; i < operand_count(); ++i) {
-        if (operands_[i].spread || operands_[i].row || last_read[i] <= result.step) continue;
+        if (operands_[i].row || last_read[i] <= result.step) continue;
         result.read_later.push_back(i);
       }
+      if (result.bf16 && steps_[result.step].in_chain) result.place = registers_++;
     }
+  }
+
+  void AddCalls() {
+    std::vector<bool> met(operands_.size());
+    for (int first = 0; first < step_count(); first = steps_[first].end) {
+      if (!steps_[first].in_chain) continue;
+      steps_[first].first_call = static_cast<int>(calls_.size());
+      AddReading({.kind = ChainStep::kLoad}, steps_[first].operands[0], met);
+      for (int i = first; i < steps_[first].end; ++i) AddCallsOf(i, met);
+      AddCall({.kind = ChainStep::kEnd}, {});
+    }
+  }
+
+  // `met`: the operands that were prefetched.
+  void AddCallsOf(int index, std::vector<bool>& met) {
+    const Step& step = steps_[index];
+    const ChainStep compute{.kind = ChainStep::kCompute, .op = step.chain_op, .swaps = step.swaps};
+    if (step.operand_count > 1) {
+      AddReading(compute, step.operands[step.swaps ? 0 : 1], met);
+    } else {
+      AddCall(compute, {});
+    }
+    if (step.rounds) AddCall({.kind = ChainStep::kRound}, {});
+    const bool is_bf16 = step.result >= 0 && results_[step.result].bf16;
+    if (step.place >= 0) {
+      AddCall({.kind = ChainStep::kStore, .prefetches = step.result >= 0 && !is_bf16},
+              {ArrayInfo::kValue, operand_count() + index});
+    }
+    if (is_bf16) {
+      AddCall({.kind = ChainStep::kStore, .numbers = ChainStep::kBF16, .prefetches = true},
+              {ArrayInfo::kResult, step.result});
+    }
+  }
+
+  void AddReading(ChainStep step, int value, std::vector<bool>& met) {
+    if (value >= operand_count()) return AddCall(step, {ArrayInfo::kValue, value});
+    const OperandInfo& operand = operands_[value];
+    const bool in_register = operand.row || operand.pred;
+    step.prefetches = !in_register && !operand.spread && !met[value];
+    met[value] = true;
+    if (in_register || (!operand.spread && !operand.bf16))
+      return AddCall(step, {ArrayInfo::kValue, value});
+    step.numbers = operand.spread ? ChainStep::kScalar : ChainStep::kBF16;
+    AddCall(step, {ArrayInfo::kOperand, value});
+  }
+
+  void AddCall(const ChainStep& step, ArrayInfo array) {
+    calls_.push_back(chains_->call(step));
+    arrays_.push_back(array);
   }
 
   bool IsDirect(const KernelArgs& args, int index) const {
@@ -195,6 +265,29 @@ class TileSteps final : public Kernel {
 
   float* Register(const Tile& tile, int place) const { return tile.registers + place * register_; }
 
+  // Where the value of a step is in f32, if anywhere.
+  float* ValueOf(const KernelArgs& args, const Step& step, const Tile& tile) const {
+    if (step.result >= 0 && tile.direct[step.result] && !results_[step.result].bf16)
+      return static_cast<float*>(args.results[step.result]) + tile.begin;
+    return step.place >= 0 ? Register(tile, step.place) : nullptr;
+  }
+
+  const void* AddressOf(const KernelArgs& args, const ArrayInfo& array, const Tile& tile) const {
+    switch (array.kind) {
+      case ArrayInfo::kNone:
+        break;
+      case ArrayInfo::kValue:
+        return tile.values[array.index];
+      case ArrayInfo::kOperand:
+        if (operands_[array.index].spread) return args.operands[array.index];
+        return static_cast<const uint16_t*>(args.operands[array.index]) + tile.begin;
+      case ArrayInfo::kResult:
+        if (!tile.direct[array.index]) return Register(tile, results_[array.index].place);
+        return static_cast<uint16_t*>(args.results[array.index]) + tile.begin;
+    }
+    return nullptr;
+  }
+
   // Scalars, and rows unless a tile is within a row: they are the same in every tile.
   void SpreadOperands(const KernelArgs& args, Tile& tile) const {
     const int64_t most = std::min(tiles_.most(), args.end - args.begin);
@@ -205,7 +298,7 @@ class TileSteps final : public Kernel {
         SpreadRow(args.operands[i], sizeof(float), tiles_.columns(), args.begin, most,
                   tile.values[i]);
       }
-      if (!operand.spread) continue;
+      if (!operand.spread || operand.place < 0) continue;
       const float scalar = operand.pred ? *static_cast<const uint8_t*>(args.operands[i])
                                         : *static_cast<const float*>(args.operands[i]);
       std::fill_n(tile.values[i], most, scalar);
@@ -230,65 +323,33 @@ class TileSteps final : public Kernel {
     }
   }
 
-  void RunStep(const KernelArgs& args, int index, Tile& tile) const {
-    const Step& step = steps_[index];
-    const bool there = step.result >= 0 && tile.direct[step.result];
-    float* const to = there ? static_cast<float*>(args.results[step.result]) + tile.begin
-                            : Register(tile, step.place);
-    tile.values[operand_count() + index] = to;
+  void RunStep(const Step& step, float* to, const Tile& tile) const {
     std::array<const void*, kMaxTileOperands> in;
     for (int k = 0; k < step.operand_count; ++k) in[k] = tile.values[step.operands[k]];
     step.tile(in.data(), to, tile.n);
     if (step.rounds) RoundInFloat(to, tile.n, to);
   }
 
-  // The chain whose first step is `first`.
-  void RunSteps(const KernelArgs& args, int first, Tile& tile) const {
-    const auto array_of = [&](int value) -> elementwise::Array {
-      if (value >= operand_count()) return {tile.values[value]};
-      const OperandInfo& operand = operands_[value];
-      if (!operand.bf16)
-        return {tile.values[value], false, !operand.spread && !operand.row && !operand.pred};
-      return {static_cast<const uint16_t*>(args.operands[value]) + tile.begin, true, true};
-    };
-    const Step& first_step = steps_[first];
-    for (int i = first; i < first_step.end; ++i) {
-      const Step& step = steps_[i];
-      elementwise::ChainStep& made = tile.chain[i - first];
-      made = {.op = step.chain_op, .swaps = step.swaps, .rounds = step.rounds};
-      if (step.operand_count > 1) made.y = array_of(step.operands[step.swaps ? 0 : 1]);
-      const bool direct = step.result >= 0 && tile.direct[step.result];
-      made.streams = direct;
-      if (direct && results_[step.result].bf16) {
-        made.to_bf16 = static_cast<uint16_t*>(args.results[step.result]) + tile.begin;
-        if (step.is_read_later) made.to = Register(tile, step.place);
-      } else if (direct) {
-        made.to = static_cast<float*>(args.results[step.result]) + tile.begin;
-      } else if (step.place >= 0) {
-        made.to = Register(tile, step.place);
-      }
-      tile.values[operand_count() + i] = made.to;
-    }
-    run_chain_({.first = array_of(first_step.operands[0]),
-                .steps = tile.chain.data(),
-                .count = first_step.end - first},
-               tile.n);
-  }
-
   void Store(const KernelArgs& args, const Tile& tile, int index) const {
     if (args.results[index] == nullptr) return;
-    const float* from = tile.values[operand_count() + results_[index].step];
-    if (results_[index].pred) {
+    const ResultInfo& result = results_[index];
+    const float* from = tile.values[operand_count() + result.step];
+    if (result.pred) {
       uint8_t* to = static_cast<uint8_t*>(args.results[index]) + tile.begin;
       std::transform(from, from + tile.n, to, [](float value) { return value != 0; });
-    } else if (results_[index].bf16) {
-      RoundToBFloat16(from, tile.n, static_cast<uint16_t*>(args.results[index]) + tile.begin);
+    } else if (result.bf16) {
+      uint16_t* const to = static_cast<uint16_t*>(args.results[index]) + tile.begin;
+      if (result.place >= 0) {
+        std::memcpy(to, Register(tile, result.place), tile.n * sizeof(*to));
+      } else {
+        RoundToBFloat16(from, tile.n, to);
+      }
     } else {
       std::copy(from, from + tile.n, static_cast<float*>(args.results[index]) + tile.begin);
     }
   }
 
-  const elementwise::RunChain run_chain_;
+  const elementwise::Chains* const chains_;
   const bool scalar_;  // one element in all: no broadcast
   int registers_ = 0;
   int64_t register_ = 0;  // size of a register in elements
@@ -296,27 +357,30 @@ class TileSteps final : public Kernel {
   std::vector<OperandInfo> operands_;
   std::vector<Step> steps_;
   std::vector<ResultInfo> results_;
+  // [call of a chain]
+  std::vector<elementwise::ChainCall> calls_;
+  std::vector<ArrayInfo> arrays_;
 };
 
 }  // namespace
 
-elementwise::RunChain RunChainOf(KernelLevel level) {
+const elementwise::Chains& ChainsOf(KernelLevel level) {
   switch (level) {
     case KernelLevel::kAmxBFloat16:  // has no chains
     case KernelLevel::kAvx512BFloat16:
-      return elementwise::RunChainAvx512BFloat16;
+      return elementwise::kAvx512BFloat16Chains;
     case KernelLevel::kAvx512:
-      return elementwise::RunChainAvx512;
+      return elementwise::kAvx512Chains;
     case KernelLevel::kAvx2:
-      return elementwise::RunChainAvx2;
+      return elementwise::kAvx2Chains;
     case KernelLevel::kPlain:
       break;
   }
-  return elementwise::RunChainPlain;
+  return elementwise::kPlainChains;
 }
 
-std::unique_ptr<Kernel> FusedKernel(const OpCall& call, elementwise::RunChain run_chain) {
-  return std::make_unique<TileSteps>(call, run_chain);
+std::unique_ptr<Kernel> FusedKernel(const OpCall& call, const elementwise::Chains* chains) {
+  return std::make_unique<TileSteps>(call, chains);
 }
 
 }  // namespace tpurun

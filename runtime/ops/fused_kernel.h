@@ -11,14 +11,14 @@
 namespace tpurun {
 
 // Runs the steps of the attribute `program` on one tile of elements after the other. Steps in a
-// row that are operations of a chain (OpDef::chain_op) are run by `run_chain`, so that their values
-// stay in vector registers; other steps, or without `run_chain` all, are run one by one
+// row that are operations of a chain (OpDef::chain_op) are run by `chains`, so that their values
+// stay in vector registers; other steps, or without `chains` all, are run one by one
 // (OpDef::tile). Operands and results may be f32, bf16 or pred, scalars f32 or pred, rows
 // f32.
-std::unique_ptr<Kernel> FusedKernel(const OpCall& call, elementwise::RunChain run_chain);
+std::unique_ptr<Kernel> FusedKernel(const OpCall& call, const elementwise::Chains* chains);
 
-// The loops of chains for an instruction set.
-elementwise::RunChain RunChainOf(KernelLevel level);
+// Those of an instruction set.
+const elementwise::Chains& ChainsOf(KernelLevel level);
 
 }  // namespace tpurun
 

@@ -70,11 +70,11 @@ const OpDef& FusedRowsOp() {
           "row_tiles", KernelLevel::kAvx512BFloat16,
           [](const OpCall& call, KernelLevel level) -> std::optional<KernelOffer> {
             return KernelOffer{
-                .scratch_bytes = MakeFusedRowsKernel(call, RunChainOf(level))->scratch_bytes(),
+                .scratch_bytes = MakeFusedRowsKernel(call, &ChainsOf(level))->scratch_bytes(),
                 .native_bf16 = true};
           },
           [](const OpCall& call, KernelLevel level) -> std::unique_ptr<Kernel> {
-            return MakeFusedRowsKernel(call, RunChainOf(level));
+            return MakeFusedRowsKernel(call, &ChainsOf(level));
           }),
       .cost = [](const OpCall& call, Cost& cost) {
         const absl::StatusOr<RowProgram> program = ProgramOf(call.attrs);

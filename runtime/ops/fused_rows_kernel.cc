@@ -74,12 +74,11 @@ absl::Status CheckStep(const RowProgram& program, const RowProgram::Step& step,
 
 class RowTiles final : public FusedRowsKernel {
  public:
-  RowTiles(const OpCall& call, elementwise::RunChain run_chain, RowProgram program)
+  RowTiles(const OpCall& call, const elementwise::Chains* chains, RowProgram program)
       : values_(*ValuesOf(program, call.operands, call.attrs.Ints("dims"))),
         tile_rows_(TileRows(values_.columns)) {
     PlaceResults(call, program);
-    for (size_t i = 0; i < program.steps.size(); ++i)
-      AddStep(program, static_cast<int>(i), run_chain);
+    for (size_t i = 0; i < program.steps.size(); ++i) AddStep(program, static_cast<int>(i), chains);
     scratch_bytes_ = locals_ + step_scratch_;
     for (Step& step : steps_) {
       if (step.kernel != nullptr) continue;
@@ -150,7 +149,7 @@ class RowTiles final : public FusedRowsKernel {
     }
   }
 
-  void AddStep(const RowProgram& program, int index, elementwise::RunChain run_chain) {
+  void AddStep(const RowProgram& program, int index, const elementwise::Chains* chains) {
     const RowProgram::Step& of = program.steps[index];
     Step& step = steps_.emplace_back();
     OpCall call{.op = of.op, .attrs = of.attrs, .results = values_.steps[index]};
@@ -172,9 +171,9 @@ class RowTiles final : public FusedRowsKernel {
       return;
     }
     if (OpFlagsOf(call).unit == WorkUnit::kElements) step.units_of_row = values_.columns;
-    const bool chains = run_chain != nullptr && of.op->name == "fused";
-    step.kernel = chains ? FusedKernel(call, run_chain) : MakeReference(call);
-    if (!chains) step_scratch_ = std::max(step_scratch_, Aligned(ReferenceScratchBytes(call)));
+    const bool is_fused = chains != nullptr && of.op->name == "fused";
+    step.kernel = is_fused ? FusedKernel(call, chains) : MakeReference(call);
+    if (!is_fused) step_scratch_ = std::max(step_scratch_, Aligned(ReferenceScratchBytes(call)));
   }
 
   // All local values have the size of f32 values, and take the place of one that is read no more.
@@ -295,9 +294,9 @@ absl::StatusOr<RowValues> ValuesOf(const RowProgram& program, std::span<const Sh
 }
 
 std::unique_ptr<FusedRowsKernel> MakeFusedRowsKernel(const OpCall& call,
-                                                     elementwise::RunChain run_chain) {
+                                                     const elementwise::Chains* chains) {
   // The shapes have been inferred.
-  return std::make_unique<RowTiles>(call, run_chain,
+  return std::make_unique<RowTiles>(call, chains,
                                     *ParseRowProgram(call.attrs.String("program"), FindOpByName));
 }
 

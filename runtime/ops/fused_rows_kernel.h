@@ -38,9 +38,9 @@ class FusedRowsKernel : public Kernel {
 
 // Runs the steps of the attribute `program` on a few rows at a time, 16 KB of an f32 value. A value
 // that is no result of the node is in scratch memory, of those rows alone. `fused` runs its chains
-// by `run_chain`, or with nullptr step by step; other steps are computed by their references.
+// by `chains`, or with nullptr step by step; other steps are computed by their references.
 std::unique_ptr<FusedRowsKernel> MakeFusedRowsKernel(const OpCall& call,
-                                                     elementwise::RunChain run_chain);
+                                                     const elementwise::Chains* chains);
 
 }  // namespace tpurun
 

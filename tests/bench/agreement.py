@@ -29,7 +29,7 @@ ENTRIES = (
     ('conv2d + conv2d_input_grad', r'MakeConvolution|ConvolutionKernel'),
     ('cross_replica_matmul', r'SumOfProducts'),
     ('matmul', r'MakeGemm|MatMulKernel'),
-    ('fused', r'TileSteps|RunChain|RunBlocks|AllFinite|IsFinite'),
+    ('fused', r'TileSteps|elementwise::|AllFinite|IsFinite'),
     ('sparse_softmax_cross_entropy', r'SparseSoftmaxCrossEntropy'),
     ('sum_of_rows', r'SumOfRows|SumRows'),
     ('batch_norm_grad', r'BatchNormGrad'),

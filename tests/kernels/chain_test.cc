@@ -2,12 +2,14 @@
 // one plain operation after the other on each element, bit for bit.
 #include "runtime/kernels/elementwise/chain.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -19,15 +21,15 @@ namespace {
 
 struct Level {
   std::string name;
-  RunChain run;
+  const Chains* chains;
 };
 
 std::vector<Level> Levels() {
   const InstructionSets sets = InstructionSets::OfThisProcessor();
-  std::vector<Level> levels = {{"plain", RunChainPlain}};
-  if (sets.avx2) levels.push_back({"avx2", RunChainAvx2});
-  if (sets.avx512) levels.push_back({"avx512", RunChainAvx512});
-  if (sets.avx512_bf16) levels.push_back({"avx512_bf16", RunChainAvx512BFloat16});
+  std::vector<Level> levels = {{"plain", &kPlainChains}};
+  if (sets.avx2) levels.push_back({"avx2", &kAvx2Chains});
+  if (sets.avx512) levels.push_back({"avx512", &kAvx512Chains});
+  if (sets.avx512_bf16) levels.push_back({"avx512_bf16", &kAvx512BFloat16Chains});
   return levels;
 }
 
@@ -94,7 +96,38 @@ std::vector<uint16_t> InBF16(const std::vector<float>& numbers) {
 uint32_t BitsOf(float x) { return x != x ? 0x7fc00000u : std::bit_cast<uint32_t>(x); }
 uint16_t BitsOf(uint16_t x) { return (x & 0x7fffu) > 0x7f80u ? 0x7fc0u : x; }
 
-// A chain of random steps: of arrays in f32 and in bf16, with values stored on the way.
+// A chain of a level; an array is f32, bf16 or one f32.
+class Chain {
+ public:
+  explicit Chain(const Level& level) : chains_(*level.chains) {}
+
+  template <typename Number>
+  void Add(ChainStep step, const Number* array) {
+    step.numbers = std::is_same_v<Number, uint16_t> ? ChainStep::kBF16 : ChainStep::kF32;
+    AddCall(step, array);
+  }
+  void AddScalar(ChainStep step, const float* scalar) {
+    step.numbers = ChainStep::kScalar;
+    AddCall(step, scalar);
+  }
+  void Add(ChainStep step) { AddCall(step, nullptr); }
+  void Run(int64_t n) {
+    Add({.kind = ChainStep::kEnd});
+    chains_.run(calls_.data(), n);
+  }
+
+ private:
+  void AddCall(const ChainStep& step, const void* array) {
+    calls_.push_back(chains_.call(step));
+    calls_.back().data = array;
+  }
+
+  const Chains& chains_;
+  std::vector<ChainCall> calls_;
+};
+
+// A chain of random steps: of arrays in f32 and in bf16 and of scalars, with values stored on the
+// way.
 void ExpectChain(const Level& level, int64_t n, unsigned seed) {
   SCOPED_TRACE(level.name + ", " + std::to_string(n) + " elements, seed " + std::to_string(seed));
   std::mt19937 random(seed);
@@ -107,49 +140,59 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
     y.push_back(Numbers(n, seed + 100 + i));
     y_bf16.push_back(InBF16(y.back()));
   }
-  Chain chain;
-  const bool from_bf16 = random() % 2 == 0;
-  chain.first = {from_bf16 ? static_cast<const void*>(first_bf16.data()) : first.data(), from_bf16,
-                 from_bf16};
-  std::vector<ChainStep> steps(kSteps);
-  std::vector<int> from_step(kSteps, -1);
-  for (int i = 0; i < kSteps; ++i) {
-    ChainStep& step = steps[i];
-    step.op = static_cast<ChainOp>(1 + random() % kOps);
-    step.rounds = random() % 3 == 0;
-    step.to = to[i].data();
-    step.to_bf16 = to_bf16[i].data();
-    if (IsUnary(step.op)) continue;
-    step.swaps = random() % 2 == 0;
-    // The value of an earlier step, or an array of its own.
-    if (i > 0 && random() % 3 == 0) {
-      from_step[i] = static_cast<int>(random() % i);
-      step.y = {to[from_step[i]].data()};
-      continue;
-    }
-    const bool is_bf16 = random() % 2 == 0;
-    step.y = {is_bf16 ? static_cast<const void*>(y_bf16[i].data()) : y[i].data(), is_bf16,
-              i % 2 == 0};
-    step.streams = i % 2 != 0;
+  Chain chain(level);
+  const auto flip = [&](unsigned of) { return random() % of == 0; };
+  // x and y of each element, as the loops below compute them.
+  std::vector<float> x = first;
+  if (flip(2)) {
+    chain.Add({.kind = ChainStep::kLoad, .prefetches = flip(2)}, first_bf16.data());
+    for (int64_t k = 0; k < n; ++k) x[k] = FromBFloat16Bits(first_bf16[k]);
+  } else {
+    chain.Add({.kind = ChainStep::kLoad, .prefetches = flip(2)}, first.data());
   }
-  chain.steps = steps.data();
-  chain.count = kSteps;
-  level.run(chain, n);
-  for (int64_t k = 0; k < n; ++k) {
-    float value = from_bf16 ? FromBFloat16Bits(first_bf16[k]) : first[k];
-    for (int i = 0; i < kSteps; ++i) {
-      const ChainStep& step = steps[i];
-      const float other = from_step[i] >= 0 ? to[from_step[i]][k]
-                          : step.y.is_bf16  ? FromBFloat16Bits(y_bf16[i][k])
-                                            : y[i][k];
-      value = step.swaps ? Expected(step.op, other, value) : Expected(step.op, value, other);
-      if (step.rounds) value = RoundToBFloat16(value);
-      ASSERT_EQ(BitsOf(to[i][k]), BitsOf(value)) << "element " << k << ", step " << i;
-      ASSERT_EQ(BitsOf(to_bf16[i][k]), BitsOf(BFloat16Bits(value)))
+  std::vector<std::vector<float>> expected;
+  for (int i = 0; i < kSteps; ++i) {
+    ChainStep step{.kind = ChainStep::kCompute,
+                   .op = static_cast<ChainOp>(1 + random() % kOps),
+                   .prefetches = flip(2)};
+    std::vector<float> other(n);
+    if (IsUnary(step.op)) {
+      chain.Add(step);
+    } else {
+      step.swaps = flip(2);
+      const int kind = static_cast<int>(random() % (i > 0 ? 4 : 3));
+      if (kind == 0) {
+        chain.Add(step, y[i].data());
+        std::copy_n(y[i].begin(), n, other.begin());
+      } else if (kind == 1) {
+        chain.Add(step, y_bf16[i].data());
+        for (int64_t k = 0; k < n; ++k) other[k] = FromBFloat16Bits(y_bf16[i][k]);
+      } else if (kind == 2) {
+        chain.AddScalar(step, &y[i].back());
+        std::fill(other.begin(), other.end(), y[i].back());
+      } else {  // the value of an earlier step
+        const size_t earlier = random() % i;
+        chain.Add(step, to[earlier].data());
+        other = expected[earlier];
+      }
+    }
+    const bool rounds = flip(3);
+    if (rounds) chain.Add({.kind = ChainStep::kRound});
+    for (int64_t k = 0; k < n; ++k) {
+      x[k] = step.swaps ? Expected(step.op, other[k], x[k]) : Expected(step.op, x[k], other[k]);
+      if (rounds) x[k] = RoundToBFloat16(x[k]);
+    }
+    chain.Add({.kind = ChainStep::kStore, .prefetches = flip(2)}, to[i].data());
+    chain.Add({.kind = ChainStep::kStore, .prefetches = flip(2)}, to_bf16[i].data());
+    expected.push_back(x);
+  }
+  chain.Run(n);
+  for (int i = 0; i < kSteps; ++i) {
+    for (int64_t k = 0; k < n; ++k) {
+      ASSERT_EQ(BitsOf(to[i][k]), BitsOf(expected[i][k])) << "element " << k << ", step " << i;
+      ASSERT_EQ(BitsOf(to_bf16[i][k]), BitsOf(BFloat16Bits(expected[i][k])))
           << "element " << k << ", step " << i;
     }
-  }
-  for (int i = 0; i < kSteps; ++i) {
     EXPECT_EQ(to[i][n], 7) << "written behind the end";
     EXPECT_EQ(to_bf16[i][n], 7) << "written behind the end";
   }
@@ -175,9 +218,13 @@ TEST(Chain, MayWriteToTheArrayThatItReads) {
       sums.push_back(x[i] + y[i]);
       squares.push_back(sums[i] * sums[i]);
     }
-    ChainStep steps[] = {{.op = ChainOp::kAdd, .y = {y.data()}, .to = y.data()},
-                         {.op = ChainOp::kSquare, .to = x.data()}};
-    level.run({.first = {x.data()}, .steps = steps, .count = 2}, kNumbers);
+    Chain chain(level);
+    chain.Add({.kind = ChainStep::kLoad}, x.data());
+    chain.Add({.kind = ChainStep::kCompute, .op = ChainOp::kAdd}, y.data());
+    chain.Add({.kind = ChainStep::kStore}, y.data());
+    chain.Add({.kind = ChainStep::kCompute, .op = ChainOp::kSquare});
+    chain.Add({.kind = ChainStep::kStore}, x.data());
+    chain.Run(kNumbers);
     for (int i = 0; i < kNumbers; ++i) {
       ASSERT_EQ(BitsOf(y[i]), BitsOf(sums[i])) << level.name << i;
       ASSERT_EQ(BitsOf(x[i]), BitsOf(squares[i])) << level.name << i;

@@ -1,45 +1,51 @@
-// Chains of element-wise operations on arrays: a step takes the value of the step before it, which
-// stays in vector registers.
+// Chains of element-wise steps on arrays: the value x of an element goes from step to step in a
+// vector register.
 #ifndef TPURUN_RUNTIME_KERNELS_ELEMENTWISE_CHAIN_H_
 #define TPURUN_RUNTIME_KERNELS_ELEMENTWISE_CHAIN_H_
 
+#include <array>
 #include <cstdint>
 
 #include "runtime/base/chain_op.h"
 
 namespace tpurun::elementwise {
 
-struct Array {
-  const void* data = nullptr;
-  bool is_bf16 = false;  // else f32
-  bool streams = false;  // of the call, perhaps in no cache: prefetched
-};
-
 struct ChainStep {
-  ChainOp op = ChainOp::kNone;  // of x, the value of the chain, and y, an array
-  bool swaps = false;           // x and y change places
-  bool rounds = false;          // rounds the value to bf16 (BFloat16Bits)
-  Array y;                      // no data: the op has one operand
-  // Where the value is stored, if anywhere. An array that is read later, by this chain or another
-  // one, may have that memory only if it begins there, has numbers of that size, and either this
-  // value or one that is not needed any more.
-  float* to = nullptr;
-  uint16_t* to_bf16 = nullptr;  // rounded
-  bool streams = false;         // of an Array, for `to_bf16`, or for `to` without it
+  enum Kind : uint8_t {
+    kLoad,     // x = the array's element
+    kCompute,  // x = op(x, y); y, if the op has two operands: the array's element
+    kRound,    // rounds x to bf16 (BFloat16Bits)
+    kStore,    // the array's element = x, rounded for an array of bf16
+    kEnd,      // the last step of a chain
+  };
+  enum Numbers : uint8_t { kF32, kBF16, kScalar };  // kScalar: one f32 is every element; not stored
+
+  Kind kind = kEnd;
+  ChainOp op = ChainOp::kNone;  // of kCompute
+  bool swaps = false;           // of kCompute: x = op(y, x)
+  Numbers numbers = kF32;       // of the array
+  bool prefetches = false;      // the array may be in no cache
 };
 
-struct Chain {
-  Array first;  // the value of the chain before the first step
-  const ChainStep* steps = nullptr;
-  int count = 0;
+// A step for the instruction set of a `Chains`.
+struct ChainCall {
+  std::array<void (*)(), 3> functions;  // of eight vectors, of one, and of one element
+  const void* data;                     // the array; of kStore it is written to
 };
 
-// Runs a chain over n elements. The same bits on every instruction set, but for those of a NaN.
-using RunChain = void (*)(const Chain& chain, int64_t n);
-void RunChainPlain(const Chain& chain, int64_t n);
-void RunChainAvx2(const Chain& chain, int64_t n);
-void RunChainAvx512(const Chain& chain, int64_t n);          // F, BW, DQ and VL
-void RunChainAvx512BFloat16(const Chain& chain, int64_t n);  // and AVX512_BF16
+struct Chains {
+  ChainCall (*call)(const ChainStep& step);
+  // Runs the calls from `chain` to that of kEnd over n elements. A few vectors go through all calls
+  // before the next ones begin, so that an array that is written may be one that is read before or
+  // behind it in the chain if both begin at one address and have numbers of one size. The same bits
+  // on every instruction set, but for those of a NaN.
+  void (*run)(const ChainCall* chain, int64_t n);
+};
+
+extern const Chains kPlainChains;
+extern const Chains kAvx2Chains;
+extern const Chains kAvx512Chains;          // F, BW, DQ and VL
+extern const Chains kAvx512BFloat16Chains;  // and AVX512_BF16
 
 }  // namespace tpurun::elementwise
 

@@ -3,8 +3,6 @@
 
 namespace tpurun::elementwise {
 
-void RunChainAvx512(const Chain& chain, int64_t n) { RunVectors<Avx512Vector>(chain, n); }
+constinit const Chains kAvx512Chains = ChainsOf<Avx512Vector>();
 
 }  // namespace tpurun::elementwise
-
-#undef TPURUN_UNROLL

@@ -16,8 +16,6 @@ struct BFloat16Vector : Avx512Vector {
 
 }  // namespace
 
-void RunChainAvx512BFloat16(const Chain& chain, int64_t n) { RunVectors<BFloat16Vector>(chain, n); }
+constinit const Chains kAvx512BFloat16Chains = ChainsOf<BFloat16Vector>();
 
 }  // namespace tpurun::elementwise
-
-#undef TPURUN_UNROLL

@@ -3,10 +3,6 @@
 
 namespace tpurun::elementwise {
 
-void RunChainPlain(const Chain& chain, int64_t n) {
-  RunBlocks<Element, 1>(chain, RunBlocks<Element, 8>(chain, 0, n), n);
-}
+constinit const Chains kPlainChains = ChainsOf<Element>();
 
 }  // namespace tpurun::elementwise
-
-#undef TPURUN_UNROLL
