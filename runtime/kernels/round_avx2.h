@@ -7,20 +7,24 @@
 namespace tpurun {
 namespace {
 
-// The bits of BFloat16Bits (runtime/base/bfloat16.h) in the lower half of each lane.
+// RoundToBFloat16 of runtime/base/bfloat16.h, but that all NaNs become one.
+inline __m256 Rounded(__m256 x) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  const __m256i bits = _mm256_castps_si256(x), odd = _mm256_set1_epi32(1);
+  const __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), odd);
+  const __m256 added = _mm256_castsi256_ps(
+      _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), even));
+  const __m256 or_nan = _mm256_or_ps(added, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+  // What stays of a number: the upper half; of one below the least normal number: the sign.
+  const __m256 stays =
+      _mm256_cmp_ps(_mm256_andnot_ps(sign, x), _mm256_set1_ps(0x1p-126f), _CMP_NLT_UQ);
+  const __m256 upper = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffff0000u)));
+  return _mm256_and_ps(or_nan, _mm256_blendv_ps(sign, upper, stays));
+}
+
+// Its bits in the lower half of each lane.
 inline __m256i RoundedLanes(__m256 x) {
-  const __m256i bits = _mm256_castps_si256(x), top = _mm256_srli_epi32(bits, 16);
-  const __m256i exponent = _mm256_set1_epi32(0x7f800000);
-  const __m256i size = _mm256_and_si256(bits, _mm256_set1_epi32(0x7fffffff));
-  const __m256i half =
-      _mm256_add_epi32(_mm256_set1_epi32(0x7fff), _mm256_and_si256(top, _mm256_set1_epi32(1)));
-  __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
-  const __m256i is_subnormal =
-      _mm256_cmpeq_epi32(_mm256_and_si256(bits, exponent), _mm256_setzero_si256());
-  rounded =
-      _mm256_blendv_epi8(rounded, _mm256_and_si256(top, _mm256_set1_epi32(0x8000)), is_subnormal);
-  const __m256i is_nan = _mm256_cmpgt_epi32(size, exponent);
-  return _mm256_blendv_epi8(rounded, _mm256_or_si256(top, _mm256_set1_epi32(0x40)), is_nan);
+  return _mm256_srli_epi32(_mm256_castps_si256(Rounded(x)), 16);
 }
 
 // Lanes of at most 16 bits, as such.

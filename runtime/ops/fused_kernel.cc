@@ -211,13 +211,14 @@ class TileSteps final : public Kernel {
       if (!steps_[first].in_chain) continue;
       steps_[first].first_call = static_cast<int>(calls_.size());
       AddReading({.kind = ChainStep::kLoad}, steps_[first].operands[0], met);
-      for (int i = first; i < steps_[first].end; ++i) AddCallsOf(i, met);
+      bool is_rounded = false;
+      for (int i = first; i < steps_[first].end; ++i) AddCallsOf(i, met, is_rounded);
       AddCall({.kind = ChainStep::kEnd}, {});
     }
   }
 
-  // `met`: the operands that were prefetched.
-  void AddCallsOf(int index, std::vector<bool>& met) {
+  // `met`: the operands that were prefetched; `is_rounded`: the value of the chain is bf16.
+  void AddCallsOf(int index, std::vector<bool>& met, bool& is_rounded) {
     const Step& step = steps_[index];
     const ChainStep compute{.kind = ChainStep::kCompute, .op = step.chain_op, .swaps = step.swaps};
     if (step.operand_count > 1) {
@@ -225,14 +226,20 @@ class TileSteps final : public Kernel {
     } else {
       AddCall(compute, {});
     }
-    if (step.rounds) AddCall({.kind = ChainStep::kRound}, {});
+    const bool keeps = step.chain_op == ChainOp::kRelu || step.chain_op == ChainOp::kNegate ||
+                       (step.chain_op == ChainOp::kWherePositive && !step.swaps);
+    if (step.rounds && !(keeps && is_rounded)) AddCall({.kind = ChainStep::kRound}, {});
+    is_rounded = step.rounds || (keeps && is_rounded);
     const bool is_bf16 = step.result >= 0 && results_[step.result].bf16;
     if (step.place >= 0) {
       AddCall({.kind = ChainStep::kStore, .prefetches = step.result >= 0 && !is_bf16},
               {ArrayInfo::kValue, operand_count() + index});
     }
     if (is_bf16) {
-      AddCall({.kind = ChainStep::kStore, .numbers = ChainStep::kBF16, .prefetches = true},
+      AddCall({.kind = ChainStep::kStore,
+               .numbers = ChainStep::kBF16,
+               .prefetches = true,
+               .is_rounded = is_rounded},
               {ArrayInfo::kResult, step.result});
     }
   }

@@ -64,7 +64,7 @@ bool IsUnary(ChainOp op) {
          op == ChainOp::kRelu;
 }
 
-// Random numbers with zeros, infinities, a NaN, a subnormal, ties of the rounding to bf16, and the
+// Random numbers with zeros, infinities, NaNs, subnormals, ties of the rounding to bf16, and the
 // largest number, which rounds to infinity.
 std::vector<float> Numbers(int64_t n, unsigned seed) {
   using Limits = std::numeric_limits<float>;
@@ -77,6 +77,10 @@ std::vector<float> Numbers(int64_t n, unsigned seed) {
                            std::bit_cast<float>(0x3f818000u),
                            Limits::max(),
                            -1000 * Limits::denorm_min(),
+                           std::bit_cast<float>(0x007fffffu),  // the largest subnormal
+                           -Limits::min(),
+                           std::bit_cast<float>(0xffffffffu),  // NaNs
+                           std::bit_cast<float>(0x7f800001u),
                            1.0f};
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> number(-2, 2);
@@ -183,7 +187,8 @@ void ExpectChain(const Level& level, int64_t n, unsigned seed) {
       if (rounds) x[k] = RoundToBFloat16(x[k]);
     }
     chain.Add({.kind = ChainStep::kStore, .prefetches = flip(2)}, to[i].data());
-    chain.Add({.kind = ChainStep::kStore, .prefetches = flip(2)}, to_bf16[i].data());
+    chain.Add({.kind = ChainStep::kStore, .prefetches = flip(2), .is_rounded = rounds && flip(2)},
+              to_bf16[i].data());
     expected.push_back(x);
   }
   chain.Run(n);

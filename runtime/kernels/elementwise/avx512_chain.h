@@ -23,6 +23,10 @@ struct Avx512Vector {
   static void StoreBF16(Type x, uint16_t* to) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtepi32_epi16(RoundedLanes(x)));
   }
+  static void StoreUpperHalves(Type x, uint16_t* to) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(x), 16)));
+  }
   static Type Add(Type x, Type y) { return _mm512_add_ps(x, y); }
   static Type Subtract(Type x, Type y) { return _mm512_sub_ps(x, y); }
   static Type Multiply(Type x, Type y) { return _mm512_mul_ps(x, y); }

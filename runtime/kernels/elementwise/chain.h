@@ -15,7 +15,7 @@ struct ChainStep {
     kLoad,     // x = the array's element
     kCompute,  // x = op(x, y); y, if the op has two operands: the array's element
     kRound,    // rounds x to bf16 (BFloat16Bits)
-    kStore,    // the array's element = x, rounded for an array of bf16
+    kStore,    // the array's element = x; of bf16: rounded
     kEnd,      // the last step of a chain
   };
   enum Numbers : uint8_t { kF32, kBF16, kScalar };  // kScalar: one f32 is every element; not stored
@@ -25,6 +25,7 @@ struct ChainStep {
   bool swaps = false;           // of kCompute: x = op(y, x)
   Numbers numbers = kF32;       // of the array
   bool prefetches = false;      // the array may be in no cache
+  bool is_rounded = false;      // of kStore to bf16: x is what kRound makes, or 0 or -x of that
 };
 
 // A step for the instruction set of a `Chains`.

@@ -19,13 +19,17 @@ struct Avx2Vector {
   static void StoreBF16(Type x, uint16_t* to) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), LowerHalves(RoundedLanes(x)));
   }
+  static void StoreUpperHalves(Type x, uint16_t* to) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to),
+                     LowerHalves(_mm256_srli_epi32(_mm256_castps_si256(x), 16)));
+  }
   static Type Add(Type x, Type y) { return _mm256_add_ps(x, y); }
   static Type Subtract(Type x, Type y) { return _mm256_sub_ps(x, y); }
   static Type Multiply(Type x, Type y) { return _mm256_mul_ps(x, y); }
   static Type Divide(Type x, Type y) { return _mm256_div_ps(x, y); }
   static Type Negate(Type x) { return _mm256_xor_ps(x, _mm256_set1_ps(-0.0f)); }
   static Type SquareRoot(Type x) { return _mm256_sqrt_ps(x); }
-  static Type Round(Type x) { return Shifted(RoundedLanes(x)); }
+  static Type Round(Type x) { return Rounded(x); }
   static Type WherePositive(Type x, Type y) {
     return _mm256_and_ps(x, _mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_GT_OQ));
   }

@@ -7,6 +7,7 @@
 //     using Type;  // kLanes floats
 //     static Type Broadcast(float), Load(const float*), LoadBF16(const uint16_t*);
 //     static void Store(Type, float*), StoreBF16(Type, uint16_t*);  // rounded by BFloat16Bits
+//     static void StoreUpperHalves(Type, uint16_t*);
 //     static Type Add(Type, Type), Subtract(Type, Type), Multiply(Type, Type), Divide(Type, Type);
 //     static Type Negate(Type), SquareRoot(Type), Round(Type);  // to bf16, by BFloat16Bits
 //     static Type WherePositive(Type x, Type y);     // x where y > 0, else 0
@@ -55,6 +56,9 @@ struct Element {
   static float LoadBF16(const uint16_t* from) { return FromBits(uint32_t{*from} << 16); }
   static void Store(float x, float* to) { *to = x; }
   static void StoreBF16(float x, uint16_t* to) { *to = static_cast<uint16_t>(Rounded(x)); }
+  static void StoreUpperHalves(float x, uint16_t* to) {
+    *to = static_cast<uint16_t>(Bits(x) >> 16);
+  }
   static float Add(float x, float y) { return x + y; }
   static float Subtract(float x, float y) { return x - y; }
   static float Multiply(float x, float y) { return x * y; }
@@ -158,7 +162,7 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
   }
 
   // An array of a step: of f32, of bf16, of one f32 for all elements.
-  template <typename Number, bool prefetches>
+  template <typename Number, bool prefetches, bool is_rounded = false>
   struct Numbers {
     [[gnu::always_inline]] static Number* At(const ChainCall* call, int64_t k) {
       Number* const data = static_cast<Number*>(const_cast<void*>(call->data)) + k;
@@ -179,7 +183,8 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
       Vector::Store(x, data + i * kLanes);
     }
     [[gnu::always_inline]] static void Store(Type x, uint16_t* data, int i) {
-      Vector::StoreBF16(x, data + i * kLanes);
+      is_rounded ? Vector::StoreUpperHalves(x, data + i * kLanes)
+                 : Vector::StoreBF16(x, data + i * kLanes);
     }
   };
   struct Scalar {
@@ -226,6 +231,7 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
       case ChainStep::kScalar:
         return make(Scalar());
       case ChainStep::kBF16:
+        if (step.is_rounded) return make(Numbers<uint16_t, true, true>());
         return step.prefetches ? make(Numbers<uint16_t, true>()) : make(Numbers<uint16_t, false>());
       case ChainStep::kF32:
         break;
