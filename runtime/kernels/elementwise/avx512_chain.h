@@ -14,6 +14,7 @@ struct Avx512Vector {
   static constexpr int kLanes = 16;
   using Type = __m512;
   static Type Load(const float* from) { return _mm512_loadu_ps(from); }
+  static void Leave() { _mm256_zeroupper(); }
   static Type Broadcast(float x) { return _mm512_set1_ps(x); }
   static Type LoadBF16(const uint16_t* from) {
     return Shifted(

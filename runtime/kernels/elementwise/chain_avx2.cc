@@ -11,6 +11,7 @@ struct Avx2Vector {
   static constexpr int kLanes = 8;
   using Type = __m256;
   static Type Load(const float* from) { return _mm256_loadu_ps(from); }
+  static void Leave() { _mm256_zeroupper(); }
   static Type Broadcast(float x) { return _mm256_set1_ps(x); }
   static Type LoadBF16(const uint16_t* from) {
     return Shifted(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));

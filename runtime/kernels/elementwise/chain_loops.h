@@ -12,6 +12,7 @@
 //     static Type Negate(Type), SquareRoot(Type), Round(Type);  // to bf16, by BFloat16Bits
 //     static Type WherePositive(Type x, Type y);     // x where y > 0, else 0
 //     static Type WhereNotNegative(Type x);          // x where x > 0 or x is NaN, else 0
+//     static void Leave();  // clears what code without these vectors does not use of registers
 //   };
 #ifndef TPURUN_RUNTIME_KERNELS_ELEMENTWISE_CHAIN_LOOPS_H_
 #define TPURUN_RUNTIME_KERNELS_ELEMENTWISE_CHAIN_LOOPS_H_
@@ -51,6 +52,7 @@ struct Element {
     if ((bits & 0x7fffffffu) > 0x7f800000u) return top | 0x40u;
     return (bits + 0x7fffu + (top & 1u)) >> 16;
   }
+  static void Leave() {}
   static float Broadcast(float x) { return x; }
   static float Load(const float* from) { return *from; }
   static float LoadBF16(const uint16_t* from) { return FromBits(uint32_t{*from} << 16); }
@@ -319,6 +321,9 @@ constexpr Chains ChainsOf() {
                 int64_t k = VectorsOfSteps<Vector>::Run(chain, 0, n);
                 k = VectorOfSteps<Vector>::Run(chain, k, n);
                 ElementOfSteps::Run(chain, k, n);
+                // Compilers do that where a function uses vectors, but not behind calls that get
+                // some.
+                Vector::Leave();
               }};
 }
 
