@@ -124,7 +124,8 @@ std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
   if (!call.logits.valid() || !call.label.valid() || !m.purpose.has_losses()) return std::nullopt;
   const ScopedOrigins origins(m.b, kLossOrigin, NodeOrigin::Phase::kForward);
   LossTerm term{.name = absl::StrCat(loss.name, "_loss"),
-                .key = call.head.name().empty() ? call.kind : call.head.name()};
+                .key = call.head.name().empty() ? call.kind : call.head.name(),
+                .factor = call.head.loss_weight()};
   ConfigErrors errors;
   LossCall loss_call{
       .b = m.b, .labels = call.label, .predictions = call.logits, .args = args, .errors = errors};

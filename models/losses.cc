@@ -72,6 +72,22 @@ bool CheckLogits(LossCall& call) {
   return false;
 }
 
+// Returns `values`, those of `field`, in the shape of the predictions: one for all of them, or one
+// for each index of the last dimension.
+Value OfLastDimension(LossCall& call, const std::vector<float>& values, const std::string& field) {
+  GraphBuilder& b = call.b;
+  const Shape p = b.shape(call.predictions);
+  const int64_t size = p.rank() > 1 ? p.dims.back() : 1;
+  if (values.size() != 1 && static_cast<int64_t>(values.size()) != size) {
+    const bool of_logits = call.args.has_logits();
+    return call.Fail(absl::StrCat(field, ": got ", values.size(), " values, want one, or ", size,
+                                  ", one for each index of the last dimension of ",
+                                  of_logits ? "logits " : "predictions ", BatchShapeText(p)),
+                     field);
+  }
+  return Broadcast(b, ConstantFloats(b, values, p.dims.back()), p.dims, {p.rank() - 1});
+}
+
 // Applies a loss op for (N, C) to logits (N, ..., C).
 template <typename Op>
 Value OverRows(GraphBuilder& b, Value logits, Value labels, const Op& op) {
@@ -144,18 +160,10 @@ Value BuildSoftmaxCrossEntropy(LossCall& call) {
 // Returns 1 + (q - 1) y; an invalid Value after a mistake.
 Value PositiveWeights(LossCall& call, Value labels) {
   GraphBuilder& b = call.b;
-  const std::vector<int64_t> dims = b.shape(labels).dims;
-  const auto& weights = call.args.pos_weight();
-  if (weights.size() != 1 && weights.size() != dims.back()) {
-    return call.Fail(absl::StrCat("pos_weight: got ", weights.size(), " values, want one, or ",
-                                  dims.back(), ", one for each index of the last dimension of ",
-                                  "logits ", BatchShapeText(b.shape(labels))),
-                     "pos_weight");
-  }
   std::vector<float> more;
-  for (const float weight : weights) more.push_back(weight - 1);
-  const Value factors = Broadcast(b, ConstantFloats(b, more, dims.back()), dims,
-                                  {static_cast<int64_t>(dims.size()) - 1});
+  for (const float weight : call.args.pos_weight()) more.push_back(weight - 1);
+  const Value factors = OfLastDimension(call, more, "pos_weight");
+  if (!factors.valid()) return {};
   return Add(b, Mul(b, factors, labels), Scalar(b, 1));
 }
 
@@ -202,6 +210,44 @@ Value BuildHuberLoss(LossCall& call) {
   const Value near = Minimum(b, distance, Scalar(b, delta));
   const Value far = Sub(b, distance, near);
   return Add(b, Mul(b, Square(b, near), Scalar(b, 0.5)), Mul(b, far, Scalar(b, delta)));
+}
+
+// ---- absolute_difference: l = |p - y|. Its gradient at 0 is 0, as TensorFlow's.
+
+Value BuildAbsoluteDifference(LossCall& call) {
+  GraphBuilder& b = call.b;
+  const Value targets = Targets(call, "predictions");
+  if (!targets.valid()) return {};
+  const Value e = Sub(b, call.predictions, targets), zero = Scalar(b, 0);
+  // Not the larger of e and -e, whose gradient at 0 is that of e.
+  const Value rest = Select(b, Equal(b, e, zero), zero, Neg(b, e));
+  return Select(b, Greater(b, e, zero), e, rest);
+}
+
+// ---- hinge_loss: for each element, l = max(0, 1 - (2 y - 1) z).
+
+Value BuildHingeLoss(LossCall& call) {
+  GraphBuilder& b = call.b;
+  const Value labels = Targets(call, "logits");
+  if (!labels.valid()) return {};
+  const Value one = Scalar(b, 1);
+  const Value side = Sub(b, Mul(b, labels, Scalar(b, 2)), one);
+  return Relu(b, Sub(b, one, Mul(b, side, call.predictions)));
+}
+
+// ---- pinball_loss (Koenker, Bassett 1978): with d = y - p, l = tau d if d >= 0, else (tau - 1) d.
+
+Value BuildPinballLoss(LossCall& call) {
+  GraphBuilder& b = call.b;
+  const Value targets = Targets(call, "predictions");
+  if (!targets.valid()) return {};
+  const Value d = Sub(b, targets, call.predictions);
+  const Value above = GreaterEqual(b, d, Scalar(b, 0));
+  const auto& tau = call.args.tau();
+  if (tau.empty()) return Mul(b, Select(b, above, d, Neg(b, d)), Scalar(b, 0.5));
+  const Value share = OfLastDimension(call, {tau.begin(), tau.end()}, "tau");
+  if (!share.valid()) return {};
+  return Mul(b, Select(b, above, share, Sub(b, share, Scalar(b, 1))), d);
 }
 
 // ---- log_cosh: with e = p - y, l = log(cosh(e)). Computed as e + log(1 + exp(-2 e)) - log 2.
@@ -291,9 +337,12 @@ std::vector<std::string> PartNames(const std::vector<LossTerm>& terms,
 
 const std::vector<LossDef>& LossList() {
   static const std::vector<LossDef>& list = *new std::vector<LossDef>{
+      {.name = "absolute_difference", .build = BuildAbsoluteDifference},
+      {.name = "hinge_loss", .build = BuildHingeLoss},
       {.name = "huber_loss", .build = BuildHuberLoss},
       {.name = "log_cosh", .build = BuildLogCosh},
       {.name = "mean_squared_error", .build = BuildMeanSquaredError},
+      {.name = "pinball_loss", .build = BuildPinballLoss},
       {.name = "sigmoid_cross_entropy", .build = BuildSigmoidCrossEntropy},
       {.name = "softmax_cross_entropy", .build = BuildSoftmaxCrossEntropy},
       {.name = "sparse_softmax_cross_entropy", .build = BuildSparseSoftmaxCrossEntropy},

@@ -24,7 +24,7 @@ bool Check(ModelContext& m, const proto::Regularization::L2& l2, const ConfigPla
 std::vector<Value> RegularizationLosses(ModelContext& m) {
   if (!m.spec.regularization().has_l2()) return {};
   const proto::Regularization::L2& l2 = m.spec.regularization().l2();
-  if (!Check(m, l2, {"regularization", "model.regularization.l2"})) return {};
+  if (!Check(m, l2, {"regularization", "model.regularization.l2"}) || l2.scale() == 0) return {};
   GraphBuilder& b = m.b;
   ScopedName scope(b, "regularization");
   const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);

@@ -39,14 +39,19 @@ std::pair<Value, Value> MomentsOfGroup(LayerContext& layer, Value mean, Value va
 
 // ---- batch_normalization (tf.layers.batch_normalization): x (N, ..., C),
 // y = (x - mean) gamma / sqrt(variance + epsilon) + beta with (C) each: in training of the rows,
-// else the moving ones. Those of a group of cores are taken from each core's as in TensorFlow's TPU
-// models (tpu_normalization.py). moving_variance takes the variance of rank 4 unbiased, times
-// n / (n - 1), as TensorFlow's fused op does, but not that of a group.
+// else, or with use_moving_statistics, the moving ones. Those of a group of cores are taken from
+// each core's as in TensorFlow's TPU models (tpu_normalization.py). moving_variance takes the
+// variance of rank 4 unbiased, times n / (n - 1), as TensorFlow's fused op does, but not that of a
+// group.
 
 void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::BatchNormalization& norm = layer.batch_normalization();
   // Among themselves; the replicas there are come with the graph.
   CheckGroups(norm.group_assignment(), 1, "batch_normalization.group_assignment", errors);
+  if (norm.use_moving_statistics() && !norm.group_assignment().empty()) {
+    errors.Add("batch_normalization.group_assignment",
+               "has no effect with use_moving_statistics; leave one of them out");
+  }
   if (norm.has_gamma_initializer()) {
     CheckInitializer(norm.gamma_initializer(), 1, "batch_normalization.gamma_initializer", errors);
   }
@@ -82,7 +87,7 @@ Value BuildBatchNormalization(LayerContext& layer) {
   Value mean = layer.AddStatistic("moving_mean", dims, Zeros());
   Value variance = layer.AddStatistic("moving_variance", dims, ones);
   if (!beta.valid() || !mean.valid() || !variance.valid()) return {};
-  if (layer.training) {
+  if (layer.training && !norm.use_moving_statistics()) {
     std::tie(mean, variance) = Moments(b, x);
     const bool grouped = !norm.group_assignment().empty() && b.graph().num_replicas() > 1;
     if (grouped) std::tie(mean, variance) = MomentsOfGroup(layer, mean, variance);

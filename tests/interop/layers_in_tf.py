@@ -301,7 +301,7 @@ def batch_normalization(self, args, x):
         _reuse=scope.reuse)
     # One update after the other where a layer is used twice.
     with tf.control_dependencies(v1.get_collection(v1.GraphKeys.UPDATE_OPS)):
-        y = layer.apply(x, training=self.training)
+        y = layer.apply(x, training=self.training and not args.get('use_moving_statistics', False))
     for variable in layer.variables:
         full = variable.name.split(':')[0]
         if full in self.handles:

@@ -64,12 +64,21 @@ def log_cosh(labels, predictions, _):
     return values(targets(labels, predictions)[..., None], predictions[..., None])
 
 
+def pinball(labels, predictions, args):
+    d, tau = targets(labels, predictions) - predictions, np.float32(args.all('tau') or [0.5])
+    return tf.where(d >= 0, tau * d, (tau - 1) * d)
+
+
 LOSSES = {
+    'absolute_difference': lambda y, p, _: losses.absolute_difference(
+        targets(y, p), p, reduction='none'),
+    'hinge_loss': lambda y, z, _: losses.hinge_loss(targets(y, z), z, reduction='none'),
     'huber_loss': lambda y, p, args: losses.huber_loss(
         targets(y, p), p, delta=args.get('delta', 1.0), reduction='none'),
     'mean_squared_error': lambda y, p, _: losses.mean_squared_error(
         targets(y, p), p, reduction='none'),
     'log_cosh': log_cosh,
+    'pinball_loss': pinball,
     'sigmoid_cross_entropy': sigmoid,
     'softmax_cross_entropy': lambda y, z, args: losses.softmax_cross_entropy(
         targets(y, z), z, label_smoothing=smoothing(args), reduction='none'),
@@ -305,8 +314,9 @@ class ModelInTf:
         for loss in self.spec.all('loss'):
             self.add_loss(loss)
         for head in self.spec.all('head'):
-            kind, = set(head) - {'name'}
+            kind, = set(head) - {'name', 'loss_weight'}
             prefix = head.get('name') + '/' if head.get('name') else ''
+            self.factors[prefix[:-1] or kind] = head.get('loss_weight', 1.0)
             getattr(self, kind)(head.get(kind), prefix)
         if self.mode == 'EVAL':
             for metric in self.spec.all('eval_metric'):

@@ -222,27 +222,28 @@ loss { mean_squared_error { labels: "x" predictions: "x" } }
 loss { name: "e" }
 loss { name: "f" mean_squared_error { labels: "nowhere" predictions: "x" } }
 loss { name: "g" mean_squared_error { labels: "x" predictions: "nowhere" } })",
-       absl::StrCat("model.textproto:3:18: loss 0 \"a\": labels is missing\n"
-                    "model.textproto:3:18: loss 0 \"a\": logits is missing\n"
-                    "model.textproto:4:18: loss 1 \"b\": labels and predictions must have one "
-                    "shape, got labels "
-                    "f32[N] and predictions f32[N,2]\n"
-                    "model.textproto:5:68: loss 2 \"c\": weights: nothing is called \"nowhere\" "
-                    "(known: a, b, "
-                    "x, y)\n"
-                    "model.textproto:5:87: loss 2 \"c\": logits is of sigmoid_cross_entropy, "
-                    "softmax_cross_entropy, sparse_softmax_cross_entropy, not of "
-                    "mean_squared_error; leave it out\n"
-                    "model.textproto:6:1: loss 3: name is missing\n"
-                    "model.textproto:7:1: loss 4 \"e\": no kind of loss is given, want one of: ",
-                    Kinds(LossList()),
-                    "\n"
-                    "model.textproto:8:39: loss 5 \"f\": labels: nothing is called \"nowhere\" "
-                    "(known: a, b, c, "
-                    "e, x, y)\n"
-                    "model.textproto:9:51: loss 6 \"g\": predictions: nothing is called "
-                    "\"nowhere\" (known: a, "
-                    "b, c, e, f, x, y)")},
+       absl::StrCat(
+           "model.textproto:3:18: loss 0 \"a\": labels is missing\n"
+           "model.textproto:3:18: loss 0 \"a\": logits is missing\n"
+           "model.textproto:4:18: loss 1 \"b\": labels and predictions must have one "
+           "shape, got labels "
+           "f32[N] and predictions f32[N,2]\n"
+           "model.textproto:5:68: loss 2 \"c\": weights: nothing is called \"nowhere\" "
+           "(known: a, b, "
+           "x, y)\n"
+           "model.textproto:5:87: loss 2 \"c\": logits is of hinge_loss, sigmoid_cross_entropy, "
+           "softmax_cross_entropy, sparse_softmax_cross_entropy, not of "
+           "mean_squared_error; leave it out\n"
+           "model.textproto:6:1: loss 3: name is missing\n"
+           "model.textproto:7:1: loss 4 \"e\": no kind of loss is given, want one of: ",
+           Kinds(LossList()),
+           "\n"
+           "model.textproto:8:39: loss 5 \"f\": labels: nothing is called \"nowhere\" "
+           "(known: a, b, c, "
+           "e, x, y)\n"
+           "model.textproto:9:51: loss 6 \"g\": predictions: nothing is called "
+           "\"nowhere\" (known: a, "
+           "b, c, e, f, x, y)")},
       {"arguments of losses", R"(feature { name: "x" shape: 2 }
 feature { name: "ids" dtype: INT32 }
 label { name: "y" shape: 3 }
@@ -497,12 +498,12 @@ summary { embedding { tensor: "hidden/kernl" } })"),
        "want FLOAT32 or BFLOAT16"},
       {"regularization",
        absl::StrCat(kIris, R"(regularization { l2 { exclude: ["bias", "kernl", "("] } })"),
-       "model.textproto:10:18: regularization.l2.scale is missing, want a number > 0\n"
+       "model.textproto:10:18: regularization.l2.scale is missing, want a number >= 0\n"
        "model.textproto:10:23: regularization: \"(\" is not a regular expression: missing ): (\n"
        "model.textproto:10:23: regularization: \"kernl\" matches no variable (known: "
        "hidden/kernel, hidden/bias, logits/kernel, logits/bias)"},
-      {"a scale of nothing", absl::StrCat(kIris, "regularization { l2 { scale: 0 } }"),
-       "model.textproto:10:23: regularization.l2.scale must be > 0 and finite, got 0"},
+      {"a negative scale", absl::StrCat(kIris, "regularization { l2 { scale: -1 } }"),
+       "model.textproto:10:23: regularization.l2.scale must be >= 0 and finite, got -1"},
       {"every mistake at once", R"(feature { name: "x" shape: 2 }
 layer { name: "a" dense { units: 0 } }
 layer { name: "b" dense { units: -1 } }
