@@ -6,7 +6,8 @@
 namespace tpurun {
 
 // ---- bidirectional (Keras Bidirectional): the states of both, side by side, their sum, product or
-// mean. Those of every step stand where the step is.
+// mean. Those of every step stand where the step is, and are 0 where the step is masked: Keras sets
+// zero_output_for_mask of both layers.
 
 void CheckBidirectional(const proto::Layer& layer, ConfigErrors& errors) {
   const Layers& layers = layer.bidirectional().layer();
@@ -38,6 +39,26 @@ std::shared_ptr<Layers> OneDirection(const proto::Layer& written, const std::str
   return layers;
 }
 
+bool GoesBackwards(const proto::Layer& layer) {
+  return layer.lstm().go_backwards() || layer.gru().go_backwards() ||
+         layer.simple_rnn().go_backwards();
+}
+
+Value Merge(LayerContext& layer, Value forward, Value backward) {
+  GraphBuilder& b = layer.b;
+  switch (layer.layer.bidirectional().merge_mode()) {
+    case proto::Bidirectional::SUM:
+      return Add(b, forward, backward);
+    case proto::Bidirectional::MUL:
+      return Mul(b, forward, backward);
+    case proto::Bidirectional::AVE:
+      return Mul(b, Add(b, forward, backward), Scalar(b, 0.5));
+    case proto::Bidirectional::CONCAT:
+      break;
+  }
+  return Concat(b, {forward, backward}, layer.shape(0).rank() - 1);
+}
+
 }  // namespace
 
 std::vector<LayerBlock> ExpandBidirectional(const proto::Layer& layer) {
@@ -54,21 +75,14 @@ std::vector<LayerBlock> ExpandBidirectional(const proto::Layer& layer) {
 
 Value BuildBidirectional(LayerContext& layer) {
   GraphBuilder& b = layer.b;
-  const Value forward = layer.inputs[0].value;
-  Value backward = layer.inputs[1].value;
+  const Value forward = layer.inputs[0].value, backward = layer.inputs[1].value;
+  if (layer.shape(1).rank() < 3) return Merge(layer, forward, backward);
   // A layer that goes backwards gives its states in the order that it read.
-  if (layer.shape(1).rank() == 3) backward = Reverse(b, backward, 1);
-  switch (layer.layer.bidirectional().merge_mode()) {
-    case proto::Bidirectional::SUM:
-      return Add(b, forward, backward);
-    case proto::Bidirectional::MUL:
-      return Mul(b, forward, backward);
-    case proto::Bidirectional::AVE:
-      return Mul(b, Add(b, forward, backward), Scalar(b, 0.5));
-    case proto::Bidirectional::CONCAT:
-      break;
-  }
-  return Concat(b, {forward, backward}, layer.shape(0).rank() - 1);
+  const Value states = Merge(layer, forward, Reverse(b, backward, 1));
+  Value mask = layer.inputs[0].mask;
+  if (!mask.valid()) return states;
+  if (GoesBackwards(layer.layer.bidirectional().layer(0))) mask = Reverse(b, mask, 1);
+  return Mul(b, states, Broadcast(b, mask, b.shape(states).dims, {0, 1}));
 }
 
 }  // namespace tpurun

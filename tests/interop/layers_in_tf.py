@@ -447,8 +447,11 @@ def keras_rnn(self, cell, variables, args, names, x, *states):
     kept = []
     if args.get('stateful', False):
         states, kept = starts_of_rows(self, args, self.rows, args.get('units'), names)
-    rnn = tf.keras.layers.RNN(cell, unroll=True, return_sequences=args.get('return_sequences', False),
-                              return_state=True, go_backwards=args.get('go_backwards', False))
+    # Unrolled, Keras 2.15 takes the mask of the order written for states in the order read.
+    zeros = args.get('zero_output_for_mask', False)
+    rnn = tf.keras.layers.RNN(cell, unroll=not zeros, return_sequences=args.get('return_sequences', False),
+                              return_state=True, go_backwards=args.get('go_backwards', False),
+                              zero_output_for_mask=zeros)
     y, *last = rnn(x, initial_state=list(states) or None)
     for variable, value in zip(kept, last):
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, v1.assign(variable, value))
@@ -539,7 +542,8 @@ def bidirectional(self, args, inputs, name):
     with v1.variable_scope(name, default_name='bidirectional') as scope:
         states = []
         for direction, back in (('forward', False), ('backward', True)):
-            turned = textproto.Message(written, go_backwards=[written.get('go_backwards', False) != back])
+            turned = textproto.Message(written, go_backwards=[written.get('go_backwards', False) != back],
+                                       zero_output_for_mask=[written.get('return_sequences', False)])
             one = textproto.Message(layer, name=[f'{direction}_{layer.get("name", kind)}'])
             one[kind] = [turned]
             states.append(self.stack([one], inputs[0]))
