@@ -123,10 +123,13 @@ std::vector<Layer> LayersOf(const std::vector<ModelVariable>& model) {
   return layers;
 }
 
-// "layer_with_weights-1/layer-0/cell" -> {1, 0}; of a list "variables/7" -> {7}.
+// "layer_with_weights-1/layer-0/cell" -> {1, 0}; of a list "variables/7" -> {7}. Of a Bidirectional
+// the forward layer is the first one, as in the model.
 std::vector<int64_t> PlaceOf(const std::string& path) {
   std::vector<int64_t> place;
   for (absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part == "forward_layer") part = "0";
+    if (part == "backward_layer") part = "1";
     if (!absl::ConsumePrefix(&part, "layer_with_weights-")) absl::ConsumePrefix(&part, "layer-");
     const std::optional<int64_t> number = ParseInt64({part.data(), part.size()});
     if (number.has_value()) place.push_back(*number);

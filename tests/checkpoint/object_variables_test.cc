@@ -131,6 +131,18 @@ TEST_F(ObjectVariablesTest, TheOrderOfNumberedLayersDecidesAmongThoseOfOneShape)
             "model/layer_with_weights-4/gamma");
 }
 
+// Keras' Bidirectional keeps the layer that goes backwards as another one.
+TEST_F(ObjectVariablesTest, TheForwardLayerIsTheFirstOfABidirectional) {
+  Save(All<SavedVariable>({Dense("model/layer_with_weights-1/backward_layer/cell", "", 4, 4),
+                           Dense("model/layer_with_weights-1/forward_layer/cell", "", 4, 4)}));
+  EXPECT_EQ(
+      Matched(All<ModelVariable>({Dense("bi/forward_rnn", 4, 4), Dense("bi/backward_rnn", 4, 4)})),
+      "bi/backward_rnn/bias=model/layer_with_weights-1/backward_layer/cell/bias "
+      "bi/backward_rnn/kernel=model/layer_with_weights-1/backward_layer/cell/kernel "
+      "bi/forward_rnn/bias=model/layer_with_weights-1/forward_layer/cell/bias "
+      "bi/forward_rnn/kernel=model/layer_with_weights-1/forward_layer/cell/kernel");
+}
+
 TEST_F(ObjectVariablesTest, OneOfSeveralIsLeftOpen) {
   Save(All<SavedVariable>(
       {Dense("layer_with_weights-0", "", 4, 4), Dense("layer_with_weights-1", "", 4, 4)}));
