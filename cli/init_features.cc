@@ -111,18 +111,20 @@ void PlanText(const InspectedColumn& column, const NaValues& na_values, int64_t 
                                   : absl::StrCat("always ", ShownField(words[0].first)),
                     feature);
   }
-  const std::string among_numbers =
-      column.numbers() > column.texts()
-          ? absl::StrCat(", numbers but for texts as at ", column.first_text())
-          : "";
+  std::string but_for;
+  if (column.numbers() > column.texts()) {
+    but_for = absl::StrCat(", numbers but for texts as at ", column.first_text());
+  } else if (const std::optional<std::string> odd = OddText(column.values())) {
+    but_for = absl::StrCat(", numbers or times but for texts such as ", ShownField(*odd));
+  }
   if (2 * different > examples - missing) {
     return LeaveOut(absl::StrCat("nearly every example has another text (", different, " in ",
-                                 examples - missing, among_numbers, ")"),
+                                 examples - missing, but_for, ")"),
                     feature);
   }
   feature.comment = Plural(different, "word");
   UseVocabulary(std::move(words), feature);
-  absl::StrAppend(&feature.comment, among_numbers);
+  absl::StrAppend(&feature.comment, but_for);
   if (missing > 0) absl::StrAppend(&feature.comment, "; missing ", Plural(missing, "time"));
   feature.has_default = missing > 0;
 }

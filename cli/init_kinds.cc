@@ -38,7 +38,9 @@ absl::StatusOr<InitPlan> PlanJson(const InitArgs& args, int64_t shards) {
 
 absl::StatusOr<InitPlan> PlanSeriesFiles(const InitArgs& args, int64_t) {
   ASSIGN_OR_RETURN(const InspectedTable table, InspectSeries(args.files, args.delimiter));
-  return AnnotatePlan(PlanSeries(table, args.series), args);
+  SeriesOptions options = args.series;
+  options.files = args.files.size();
+  return AnnotatePlan(PlanSeries(table, options), args);
 }
 
 absl::Status InspectIdx(const std::vector<std::string>& files, ExampleInspector& inspector) {

@@ -227,6 +227,7 @@ absl::StatusOr<InitPlan> PlanTable(const InspectedTable& table, const TableOptio
 struct SeriesOptions {
   std::vector<std::string> labels;  // empty: the last column of numbers
   std::vector<std::string> ignore;
+  size_t files = 1;    // that the rows come from
   int64_t window = 0;  // 0: kDefaultWindow, or less for a short series
   int64_t horizon = 1;
   PlannedSeries::Model model = PlannedSeries::Model::kDense;

@@ -92,7 +92,7 @@ class TablePlanner {
     is_series_ = true;
     plan_.examples = table_.rows;  // for the columns; then the windows
     RETURN_IF_ERROR(FindColumns());
-    ASSIGN_OR_RETURN(plan_.warnings, CheckTimes(table_, ignored_));
+    ASSIGN_OR_RETURN(plan_.warnings, CheckTimes(table_, options.files, ignored_));
     plan_.na_values = FindNaValues(columns_);
     plan_.features.resize(columns_.size());
     RETURN_IF_ERROR(FindSeriesLabels(options.labels));

@@ -76,7 +76,7 @@ class RowTimes {
           Name(), ": ", Plural(steps_.repeats(), "row"), steps_.repeats() == 1 ? " has" : " have",
           " the time of the row before, the first at ", repeat.to_where, ": ",
           ShownField(repeat.to),
-          "; several series, such as those of several places, need a file each"));
+          "; several series, such as those of several places, need a file and a model each"));
     }
     const TimeGaps gaps = steps_.FindGaps();
     if (gaps.count == 0) return;
@@ -105,7 +105,7 @@ class RowTimes {
     const TimeStep& fall = steps_.first_fall();
     const std::string file = FileOfRow(fall.to_where);
     if (steps_.falls() == 1 && file != FileOfRow(fall.from_where)) {
-      return "name the files in the order of time";
+      return "name the files in the order of time, or run init for each of several series";
     }
     if (steps_.rises() == 0) {
       return absl::StrCat("all rows are the other way round: ", Rewrite(table_, file, "tac"),
@@ -116,7 +116,7 @@ class RowTimes {
                         steps_.falls() == 1 ? "is" : "are",
                         " earlier than the row before; sort them",
                         sorted.empty() ? "" : absl::StrCat(": ", Rewrite(table_, file, sorted)),
-                        ", or divide several series into a file each");
+                        ", or divide several series into a file and a model each");
   }
 
   const ColumnFormat& format() const { return table_.formatted.at(column_).format; }
@@ -137,7 +137,7 @@ class RowTimes {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> CheckTimes(const InspectedTable& table,
+absl::StatusOr<std::vector<std::string>> CheckTimes(const InspectedTable& table, size_t files,
                                                     const std::set<size_t>& ignored) {
   std::vector<std::string> warnings;
   const auto chosen = ChooseTimes(table, ignored);
@@ -146,6 +146,12 @@ absl::StatusOr<std::vector<std::string>> CheckTimes(const InspectedTable& table,
     RETURN_IF_ERROR(times.CheckOrder());
     times.Warn(warnings);
     return warnings;
+  }
+  if (files > 1) {
+    warnings.push_back(absl::StrCat(files,
+                                    " files are taken as one series, in this order: a "
+                                    "window may begin in one and end in the next; if they are "
+                                    "several series, run init for each"));
   }
   // Such as seconds since 1970, or years.
   constexpr int64_t kFewestRows = 20;

@@ -277,6 +277,33 @@ bool HasDay(std::string_view time_format) {
   return time_format.find("%d") != std::string_view::npos;
 }
 
+std::optional<std::string> OddText(const ValueCounts& values) {
+  std::vector<std::string_view> texts;
+  for (const auto& [text, count] : values.map()) {
+    if (std::find(kMissingTexts.begin(), kMissingTexts.end(), text) == kMissingTexts.end())
+      texts.push_back(text);
+  }
+  std::sort(texts.begin(), texts.end());
+  std::vector<ColumnFormat> formats;
+  for (const std::string& format : TimeFormats()) formats.push_back({.time_format = format});
+  for (const NumberFormat& format : NumberFormats()) formats.push_back({.number = format});
+  // Most formats fit no text: those that fit few of some texts are not tried on all.
+  constexpr size_t kSome = 32;
+  for (const size_t step : {std::max<size_t>(1, texts.size() / kSome), size_t{1}}) {
+    std::erase_if(formats, [&](const ColumnFormat& format) {
+      int64_t fit = 0, others = 0;
+      for (size_t i = 0; i < texts.size(); i += step)
+        ++(FormattedValue(texts[i], format).has_value() ? fit : others);
+      return fit <= others;
+    });
+  }
+  if (formats.empty()) return std::nullopt;
+  const auto odd = std::find_if(texts.begin(), texts.end(), [&](std::string_view text) {
+    return !FormattedValue(text, formats.front()).has_value();
+  });
+  return odd == texts.end() ? std::nullopt : std::optional<std::string>(*odd);
+}
+
 std::optional<double> FormattedValue(std::string_view text, const ColumnFormat& format) {
   if (!format.is_time()) return NumberIn(text, format.number);
   const std::optional<absl::Time> time = TimeOf(StripBlanks(text), format.time_format);

@@ -56,6 +56,10 @@ class FormatCandidates {
 // Whether times of the format have a day, not the month alone.
 bool HasDay(std::string_view time_format);
 
+// Of texts most of which are numbers or times of one format: the first that is not, in the order of
+// their bytes. nullopt if there is no such format.
+std::optional<std::string> OddText(const ValueCounts& values);
+
 // The number, or the time in days since 1970-01-01; nullopt if the text is not of the format.
 std::optional<double> FormattedValue(std::string_view text, const ColumnFormat& format);
 // The inverse, for a default_value.

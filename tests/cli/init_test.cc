@@ -351,8 +351,7 @@ TEST_F(InitTest, ASeriesWhoseTimesFallIsRefused) {
       "in the order of time, the oldest first; 1 of 40 rows is earlier than the row before; sort "
       "them: "
       "(head -n 1 data; tail -n +2 data | awk 1 | LC_ALL=C sort -s -t, -k1,1V) >sorted.csv, or "
-      "divide "
-      "several series into a file each; --ignore=day takes them as they come");
+      "divide several series into a file and a model each; --ignore=day takes them as they come");
   EXPECT_TRUE(PlanCsv(text, {.ignore = {"day"}}, "series").ok());
 }
 
@@ -377,7 +376,8 @@ TEST_F(InitTest, GapsAndRepeatedTimesOfASeriesAreTold) {
       plan->warnings,
       testing::ElementsAre(
           "column \"day\": 1 row has the time of the row before, the first at data:32: "
-          "\"2024-02-04\"; several series, such as those of several places, need a file each",
+          "\"2024-02-04\"; several series, such as those of several places, need a file and a "
+          "model each",
           "column \"day\": 2 gaps between rows 1 day apart, the largest of 5 days, from "
           "\"2024-01-21\" to \"2024-01-26\" at data:22; a window counts rows, whatever their times "
           "are: put the missing rows in"));

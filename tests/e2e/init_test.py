@@ -571,7 +571,13 @@ class InitTest(ProgramTest):
         self.assertEqual(self.succeed('init', 'series', 'a.csv', 'b.csv', '--output=ab').warnings, [])
         done = self.call('init', 'series', 'b.csv', 'a.csv', '--output=ba')
         self.assertEqual(done.code, 65, str(done))
-        self.assertIn('name the files in the order of time', done.messages[0])
+        self.assertIn('name the files in the order of time, or run init for each of several series',
+                      done.messages[0])
+        for name in 'a', 'b':
+            write(self.path(f'{name}.csv'), 'y\n' + ''.join(f'{k % 7}\n' for k in range(60)))
+        done = self.succeed('init', 'series', 'a.csv', 'b.csv', '--output=both')
+        self.assertEqual(len(done.warnings), 1, str(done))
+        self.assertIn('2 files are taken as one series, in this order', done.warnings[0])
 
     def test_json_lines(self):
         draw = random.Random(13)
