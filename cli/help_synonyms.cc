@@ -75,7 +75,7 @@ constexpr HelpSynonym kSynonyms[] = {
     {"quantile quantile_regression pinball", "pinball_loss"},
     {"svm hinge", "hinge_loss"},
     {"loss_weights multitask multi_task", "loss_weight weight head"},
-    {"kfold k_fold cross_validation crossvalidation train_test_split", "shard data"},
+    {"kfold k_fold cross_validation crossvalidation", "shard data"},
     {"tflite", "export"},
     {"ensemble swa", "moving_average"},
     {"mask masking padding pad_packed_sequence", "drop_mask mask_zero global_average_pooling1d"},
