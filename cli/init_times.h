@@ -11,10 +11,10 @@
 
 namespace tpurun {
 
-// Returns warnings of gaps, of times that recur, and of a column of numbers that fall as times of
-// the newest first do, and if nothing tells that the rows of several `files` are one series. The
-// times of the rows are those of the first column of times in rising order, or else of the first
-// one; columns of `ignored` are none. DataLoss if they fall.
+// Returns warnings of gaps, of times that recur, of a column of numbers that fall as times of the
+// newest first do, and, where no column has times, of several `files` that are read as one series.
+// The times of the rows are those of the first column of times in rising order, or else of the
+// first one; columns of `ignored` are none. DataLoss if they fall.
 absl::StatusOr<std::vector<std::string>> CheckTimes(const InspectedTable& table, size_t files,
                                                     const std::set<size_t>& ignored);
 

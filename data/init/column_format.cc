@@ -298,9 +298,16 @@ std::optional<std::string> OddText(const ValueCounts& values) {
     });
   }
   if (formats.empty()) return std::nullopt;
-  const auto odd = std::find_if(texts.begin(), texts.end(), [&](std::string_view text) {
-    return !FormattedValue(text, formats.front()).has_value();
-  });
+  const auto fits = [](const ColumnFormat& format) {
+    return [&format](std::string_view text) { return FormattedValue(text, format).has_value(); };
+  };
+  const auto count = [&](const ColumnFormat& format) {
+    return std::count_if(texts.begin(), texts.end(), fits(format));
+  };
+  const auto best = std::max_element(
+      formats.begin(), formats.end(),
+      [&](const ColumnFormat& a, const ColumnFormat& b) { return count(a) < count(b); });
+  const auto odd = std::find_if_not(texts.begin(), texts.end(), fits(*best));
   return odd == texts.end() ? std::nullopt : std::optional<std::string>(*odd);
 }
 

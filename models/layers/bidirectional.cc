@@ -25,23 +25,23 @@ void CheckBidirectional(const proto::Layer& layer, ConfigErrors& errors) {
 
 namespace {
 
-template <typename Rnn>
-void TurnRound(Rnn& rnn) {
-  rnn.set_go_backwards(!rnn.go_backwards());
-}
-
-// The layer under the name PREFIX_NAME.
-std::shared_ptr<Layers> OneDirection(const proto::Layer& written, const std::string& prefix) {
-  const auto layers = std::make_shared<Layers>();
-  proto::Layer& layer = *layers->Add();
-  layer = written;
-  layer.set_name(prefix + (written.has_name() ? written.name() : ChosenKind(written)->name()));
-  return layers;
-}
-
 bool GoesBackwards(const proto::Layer& layer) {
   return layer.lstm().go_backwards() || layer.gru().go_backwards() ||
          layer.simple_rnn().go_backwards();
+}
+
+// The layer under the name PREFIX_NAME. Its direction is set, so that it is not that of
+// layer_defaults.
+std::shared_ptr<Layers> OneDirection(const proto::Layer& written, const std::string& prefix,
+                                     bool go_backwards) {
+  const auto layers = std::make_shared<Layers>();
+  proto::Layer& layer = *layers->Add();
+  layer = written;
+  if (layer.has_lstm()) layer.mutable_lstm()->set_go_backwards(go_backwards);
+  if (layer.has_gru()) layer.mutable_gru()->set_go_backwards(go_backwards);
+  if (layer.has_simple_rnn()) layer.mutable_simple_rnn()->set_go_backwards(go_backwards);
+  layer.set_name(prefix + (written.has_name() ? written.name() : ChosenKind(written)->name()));
+  return layers;
 }
 
 Value Merge(LayerContext& layer, Value forward, Value backward) {
@@ -63,14 +63,10 @@ Value Merge(LayerContext& layer, Value forward, Value backward) {
 
 std::vector<LayerBlock> ExpandBidirectional(const proto::Layer& layer) {
   const proto::Layer& written = layer.bidirectional().layer(0);
-  const std::shared_ptr<Layers> forward = OneDirection(written, "forward_");
-  const std::shared_ptr<Layers> backward = OneDirection(written, "backward_");
-  proto::Layer& turned = *backward->Mutable(0);
-  if (turned.has_lstm()) TurnRound(*turned.mutable_lstm());
-  if (turned.has_gru()) TurnRound(*turned.mutable_gru());
-  if (turned.has_simple_rnn()) TurnRound(*turned.mutable_simple_rnn());
-  return {{.field = "bidirectional.layer", .layers = forward},
-          {.field = "bidirectional.layer", .layers = backward}};
+  const bool backwards = GoesBackwards(written);
+  return {
+      {.field = "bidirectional.layer", .layers = OneDirection(written, "forward_", backwards)},
+      {.field = "bidirectional.layer", .layers = OneDirection(written, "backward_", !backwards)}};
 }
 
 Value BuildBidirectional(LayerContext& layer) {
@@ -82,7 +78,8 @@ Value BuildBidirectional(LayerContext& layer) {
   Value mask = layer.inputs[0].mask;
   if (!mask.valid()) return states;
   if (GoesBackwards(layer.layer.bidirectional().layer(0))) mask = Reverse(b, mask, 1);
-  return Mul(b, states, Broadcast(b, mask, b.shape(states).dims, {0, 1}));
+  const Value kept = Broadcast(b, mask, b.shape(states).dims, {0, 1});
+  return Select(b, Greater(b, kept, Scalar(b, 0)), states, Scalar(b, 0));
 }
 
 }  // namespace tpurun

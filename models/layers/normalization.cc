@@ -48,10 +48,6 @@ void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors) {
   const proto::BatchNormalization& norm = layer.batch_normalization();
   // Among themselves; the replicas there are come with the graph.
   CheckGroups(norm.group_assignment(), 1, "batch_normalization.group_assignment", errors);
-  if (norm.use_moving_statistics() && !norm.group_assignment().empty()) {
-    errors.Add("batch_normalization.group_assignment",
-               "has no effect with use_moving_statistics; leave one of them out");
-  }
   if (norm.has_gamma_initializer()) {
     CheckInitializer(norm.gamma_initializer(), 1, "batch_normalization.gamma_initializer", errors);
   }

@@ -28,14 +28,21 @@ absl::StatusOr<Value> ScalarOf(Graph& graph, Value value) {
 }
 
 // Replaces operands by scalars, because scalars are broadcast to every element. One operand stays
-// if it alone gives the result its shape.
+// if it alone gives the result its shape, and all stay where the op wants operands of one shape.
 absl::Status UseScalars(Graph& graph, Node& node) {
   if (!node.op->flags.elementwise || node.shapes[0].rank() == 0) return absl::OkStatus();
   const auto full = [&](Value input) { return graph.shape(input).dims == node.shapes[0].dims; };
-  for (Value& input : node.inputs) {
-    if (full(input) && std::count_if(node.inputs.begin(), node.inputs.end(), full) == 1) continue;
-    ASSIGN_OR_RETURN(input, ScalarOf(graph, input));
+  std::vector<Value> inputs = node.inputs;
+  std::vector<Shape> shapes;
+  for (Value& input : inputs) {
+    if (!full(input) || std::count_if(inputs.begin(), inputs.end(), full) > 1) {
+      ASSIGN_OR_RETURN(input, ScalarOf(graph, input));
+    }
+    shapes.push_back(graph.shape(input));
   }
+  if (inputs == node.inputs) return absl::OkStatus();
+  const absl::StatusOr<std::vector<Shape>> results = InferShapes(*node.op, shapes, node.attrs);
+  if (results.ok() && (*results)[0].dims == node.shapes[0].dims) node.inputs = std::move(inputs);
   return absl::OkStatus();
 }
 

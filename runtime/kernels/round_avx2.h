@@ -15,14 +15,14 @@ inline __m256 Rounded(__m256 x) {
   const __m256 added = _mm256_castsi256_ps(
       _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), even));
   const __m256 or_nan = _mm256_or_ps(added, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
-  // What stays of a number: the upper half; of one below the least normal number: the sign.
+  // Keeps the upper half; of a subnormal number the sign alone.
   const __m256 stays =
       _mm256_cmp_ps(_mm256_andnot_ps(sign, x), _mm256_set1_ps(0x1p-126f), _CMP_NLT_UQ);
   const __m256 upper = _mm256_castsi256_ps(_mm256_set1_epi32(static_cast<int>(0xffff0000u)));
   return _mm256_and_ps(or_nan, _mm256_blendv_ps(sign, upper, stays));
 }
 
-// Its bits in the lower half of each lane.
+// The bits of Rounded in the lower half of each lane.
 inline __m256i RoundedLanes(__m256 x) {
   return _mm256_srli_epi32(_mm256_castps_si256(Rounded(x)), 16);
 }

@@ -17,7 +17,7 @@ namespace tpurun {
 // f32.
 std::unique_ptr<Kernel> FusedKernel(const OpCall& call, const elementwise::Chains* chains);
 
-// Those of an instruction set.
+// The chains of an instruction set.
 const elementwise::Chains& ChainsOf(KernelLevel level);
 
 }  // namespace tpurun

@@ -49,6 +49,32 @@ class HeadsTest(ProgramTest):
         self.assertAlmostEqual(results[2]['accuracy'], sum(
             share * count for share, count in zip(results[2]['of_species'], rows)) / sum(rows))
 
+    def test_each_loss_is_trained(self):
+        write(self.path('model.textproto'), """
+            feature { name: "PetalLength" }
+            feature { name: "PetalWidth" }
+            label { name: "Species" dtype: INT32 }
+            layer { name: "x" concat {} input: "PetalLength" }
+            layer { name: "z" dense { units: 1 } input: "x" }
+            layer { name: "s" dense { units: 3 activation: RELU } input: "x" }
+            optimizer { gradient_descent {} learning_rate { constant: 0.001 } }
+            """)
+        numbers = 'labels: "PetalWidth" predictions: "z"'
+        for loss in (f'absolute_difference {{ {numbers} }}', f'huber_loss {{ {numbers} }}',
+                     f'log_cosh {{ {numbers} }}', f'mean_squared_error {{ {numbers} }}',
+                     f'pinball_loss {{ {numbers} tau: 0.9 }}', 'hinge_loss { labels: "PetalWidth" logits: "z" }',
+                     'sigmoid_cross_entropy { labels: "PetalWidth" logits: "z" }',
+                     'sparse_softmax_cross_entropy { labels: "Species" logits: "s" }'):
+            for reduction in 'SUM_BY_NONZERO_WEIGHTS', 'SUM':
+                kind = loss.split()[0]
+                with self.subTest(loss=kind, reduction=reduction):
+                    flags = ('--set', 'model_file=' + self.path('model.textproto'), '--set',
+                             f'model.loss+={{ name: "l" reduction: {reduction} {loss} }}')
+                    model_dir = f'{kind}_{reduction}'
+                    first, last = [json.loads(self.succeed(*self.iris('train', model_dir, f'--max_steps={steps}',
+                                                                      *flags)).out)['loss'] for steps in (1, 200)]
+                    self.assertNotEqual(last, first)
+
     def test_values_that_a_metric_is_not_of_are_refused(self):
         self.succeed(*self.iris('train', 'model', '--max_steps=20'))
         probabilities = r'want predictions in \[0, 1\], such as the "logistic" or "probabilities" of a head'

@@ -38,7 +38,7 @@ struct Chains {
   ChainCall (*call)(const ChainStep& step);
   // Runs the calls from `chain` to that of kEnd over n elements. A few vectors go through all calls
   // before the next ones begin, so that an array that is written may be one that is read before or
-  // behind it in the chain if both begin at one address and have numbers of one size. The same bits
+  // after it in the chain if both begin at one address and have numbers of one size. The same bits
   // on every instruction set, but for those of a NaN.
   void (*run)(const ChainCall* chain, int64_t n);
 };

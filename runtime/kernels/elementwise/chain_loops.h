@@ -12,7 +12,7 @@
 //     static Type Negate(Type), SquareRoot(Type), Round(Type);  // to bf16, by BFloat16Bits
 //     static Type WherePositive(Type x, Type y);     // x where y > 0, else 0
 //     static Type WhereNotNegative(Type x);          // x where x > 0 or x is NaN, else 0
-//     static void Leave();  // clears what code without these vectors does not use of registers
+//     static void Leave();  // vzeroupper, where there is one
 //   };
 #ifndef TPURUN_RUNTIME_KERNELS_ELEMENTWISE_CHAIN_LOOPS_H_
 #define TPURUN_RUNTIME_KERNELS_ELEMENTWISE_CHAIN_LOOPS_H_
@@ -301,7 +301,7 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
   }
 };
 
-// Eight vectors at a time: so many are parameters that a call has in registers.
+// Eight vectors at a time: the calling convention passes no more of them in registers.
 template <typename Vector>
 using VectorsOfSteps = Steps<Vector, 0, std::make_index_sequence<8>>;
 template <typename Vector>
@@ -321,8 +321,7 @@ constexpr Chains ChainsOf() {
                 int64_t k = VectorsOfSteps<Vector>::Run(chain, 0, n);
                 k = VectorOfSteps<Vector>::Run(chain, k, n);
                 ElementOfSteps::Run(chain, k, n);
-                // Compilers do that where a function uses vectors, but not behind calls that get
-                // some.
+                // GCC does not insert it after calls that take vectors.
                 Vector::Leave();
               }};
 }
