@@ -72,73 +72,6 @@ struct Element {
   static float WhereNotNegative(float x) { return x > 0 || x != x ? x : 0.0f; }
 };
 
-// The operations of a step.
-struct Add {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x,
-                                                         typename Vector::Type y) {
-    return Vector::Add(x, y);
-  }
-};
-struct Subtract {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x,
-                                                         typename Vector::Type y) {
-    return Vector::Subtract(x, y);
-  }
-};
-struct Multiply {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x,
-                                                         typename Vector::Type y) {
-    return Vector::Multiply(x, y);
-  }
-};
-struct Divide {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x,
-                                                         typename Vector::Type y) {
-    return Vector::Divide(x, y);
-  }
-};
-struct WherePositive {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x,
-                                                         typename Vector::Type y) {
-    return Vector::WherePositive(x, y);
-  }
-};
-struct Negate {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x) {
-    return Vector::Negate(x);
-  }
-};
-struct SquareRoot {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x) {
-    return Vector::SquareRoot(x);
-  }
-};
-struct Round {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x) {
-    return Vector::Round(x);
-  }
-};
-struct WhereNotNegative {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x) {
-    return Vector::WhereNotNegative(x);
-  }
-};
-struct Square {
-  template <typename Vector>
-  [[gnu::always_inline]] static typename Vector::Type Of(typename Vector::Type x) {
-    return Vector::Multiply(x, x);
-  }
-};
-
 // The functions of steps, for blocks of so many vectors as `v` has numbers; `index`: their place in
 // ChainCall::functions. Each ends with a call of the next step's function, which has the vectors in
 // registers; to compilers that is a jump. So nothing is asked of a step while a chain runs (an
@@ -202,19 +135,19 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
     const Type x[] = {Array::Load(from, v)...};
     Next(x, call, k);
   }
-  template <typename Op, typename Array, bool swaps>
+  template <Type (*op)(Type, Type), typename Array, bool swaps>
   static void Binary(typename Lane<v>::Type... x, const ChainCall* call, int64_t k) {
     const auto from = Array::At(call, k);
     const auto value = [from](Type x, int i) __attribute__((always_inline)) {
       const Type y = Array::Load(from, i);
-      return swaps ? Op::template Of<Vector>(y, x) : Op::template Of<Vector>(x, y);
+      return swaps ? op(y, x) : op(x, y);
     };
     const Type values[] = {value(x, v)...};
     Next(values, call, k);
   }
-  template <typename Op>
+  template <Type (*op)(Type)>
   static void Unary(typename Lane<v>::Type... x, const ChainCall* call, int64_t k) {
-    const Type values[] = {Op::template Of<Vector>(x)...};
+    const Type values[] = {op(x)...};
     Next(values, call, k);
   }
   template <typename Array>
@@ -224,6 +157,7 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
     const Type values[] = {x...};
     Next(values, call, k);
   }
+  static Type Square(Type x) { return Vector::Multiply(x, x); }
   static void End(typename Lane<v>::Type..., const ChainCall*, int64_t) {}
 
   // What `make` returns for the type of the step's array.
@@ -240,10 +174,10 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
     }
     return step.prefetches ? make(Numbers<float, true>()) : make(Numbers<float, false>());
   }
-  template <typename Op>
+  template <Type (*op)(Type, Type)>
   static Function OfBinary(const ChainStep& step) {
     return OfArray(step, [&](auto array) -> Function {
-      return step.swaps ? Binary<Op, decltype(array), true> : Binary<Op, decltype(array), false>;
+      return step.swaps ? Binary<op, decltype(array), true> : Binary<op, decltype(array), false>;
     });
   }
   static Function OfOp(const ChainStep& step) {
@@ -251,23 +185,23 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
       case ChainOp::kNone:
         break;
       case ChainOp::kAdd:
-        return OfBinary<Add>(step);
+        return OfBinary<Vector::Add>(step);
       case ChainOp::kSubtract:
-        return OfBinary<Subtract>(step);
+        return OfBinary<Vector::Subtract>(step);
       case ChainOp::kMultiply:
-        return OfBinary<Multiply>(step);
+        return OfBinary<Vector::Multiply>(step);
       case ChainOp::kDivide:
-        return OfBinary<Divide>(step);
+        return OfBinary<Vector::Divide>(step);
       case ChainOp::kWherePositive:
-        return OfBinary<WherePositive>(step);
+        return OfBinary<Vector::WherePositive>(step);
       case ChainOp::kNegate:
-        return Unary<Negate>;
+        return Unary<Vector::Negate>;
       case ChainOp::kSquare:
         return Unary<Square>;
       case ChainOp::kSquareRoot:
-        return Unary<SquareRoot>;
+        return Unary<Vector::SquareRoot>;
       case ChainOp::kRelu:
-        return Unary<WhereNotNegative>;
+        return Unary<Vector::WhereNotNegative>;
     }
     return nullptr;
   }
@@ -278,7 +212,7 @@ struct Steps<Vector, index, std::index_sequence<v...>> {
       case ChainStep::kCompute:
         return OfOp(step);
       case ChainStep::kRound:
-        return Unary<Round>;
+        return Unary<Vector::Round>;
       case ChainStep::kStore:
         return OfArray(step, [](auto array) -> Function {
           if constexpr (std::is_same_v<decltype(array), Scalar>) {
