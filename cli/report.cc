@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "runtime/base/status.h"
 #include "runtime/base/text.h"
+#include "runtime/io/checkpoint_state.h"
 #include "runtime/io/file.h"
 #include "runtime/report/comparison.h"
 #include "runtime/report/html_report.h"
