@@ -79,11 +79,11 @@ Value OfLastDimension(LossCall& call, const std::vector<float>& values, const st
   const Shape p = b.shape(call.predictions);
   const int64_t size = p.rank() > 1 ? p.dims.back() : 1;
   if (values.size() != 1 && static_cast<int64_t>(values.size()) != size) {
-    const bool of_logits = call.args.has_logits();
-    return call.Fail(absl::StrCat(field, ": got ", values.size(), " values, want one, or ", size,
-                                  ", one for each index of the last dimension of ",
-                                  of_logits ? "logits " : "predictions ", BatchShapeText(p)),
-                     field);
+    return call.Fail(
+        absl::StrCat(field, ": got ", values.size(), " values, want one, or ", size,
+                     ", one for each index of the last dimension of ",
+                     call.args.has_predictions() ? "predictions " : "logits ", BatchShapeText(p)),
+        field);
   }
   return Broadcast(b, ConstantFloats(b, values, p.dims.back()), p.dims, {p.rank() - 1});
 }
@@ -243,9 +243,9 @@ Value BuildPinballLoss(LossCall& call) {
   if (!targets.valid()) return {};
   const Value d = Sub(b, targets, call.predictions);
   const Value above = GreaterEqual(b, d, Scalar(b, 0));
-  const auto& tau = call.args.tau();
-  if (tau.empty()) return Mul(b, Select(b, above, d, Neg(b, d)), Scalar(b, 0.5));
-  const Value share = OfLastDimension(call, {tau.begin(), tau.end()}, "tau");
+  std::vector<float> tau(call.args.tau().begin(), call.args.tau().end());
+  if (tau.empty()) tau = {0.5f};
+  const Value share = OfLastDimension(call, tau, "tau");
   if (!share.valid()) return {};
   return Mul(b, Select(b, above, share, Sub(b, share, Scalar(b, 1))), d);
 }

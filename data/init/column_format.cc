@@ -287,27 +287,26 @@ std::optional<std::string> OddText(const ValueCounts& values) {
   std::vector<ColumnFormat> formats;
   for (const std::string& format : TimeFormats()) formats.push_back({.time_format = format});
   for (const NumberFormat& format : NumberFormats()) formats.push_back({.number = format});
-  // Most formats fit no text: those that fit few of some texts are not tried on all.
-  constexpr size_t kSome = 32;
-  for (const size_t step : {std::max<size_t>(1, texts.size() / kSome), size_t{1}}) {
-    std::erase_if(formats, [&](const ColumnFormat& format) {
-      int64_t fit = 0, others = 0;
-      for (size_t i = 0; i < texts.size(); i += step)
-        ++(FormattedValue(texts[i], format).has_value() ? fit : others);
-      return fit <= others;
-    });
+  const auto count = [&](const ColumnFormat& format, size_t step) {
+    size_t fit = 0;
+    for (size_t i = 0; i < texts.size(); i += step)
+      fit += FormattedValue(texts[i], format).has_value() ? 1 : 0;
+    return fit;
+  };
+  // Most formats fit no text: those that fit none of some texts are not tried on all.
+  const size_t some = std::max<size_t>(1, texts.size() / 32);
+  const ColumnFormat* best = nullptr;
+  size_t most = texts.size() / 2;
+  for (const ColumnFormat& format : formats) {
+    const size_t fit = count(format, some) > 0 ? count(format, 1) : 0;
+    if (fit <= most) continue;
+    best = &format;
+    most = fit;
   }
-  if (formats.empty()) return std::nullopt;
-  const auto fits = [](const ColumnFormat& format) {
-    return [&format](std::string_view text) { return FormattedValue(text, format).has_value(); };
-  };
-  const auto count = [&](const ColumnFormat& format) {
-    return std::count_if(texts.begin(), texts.end(), fits(format));
-  };
-  const auto best = std::max_element(
-      formats.begin(), formats.end(),
-      [&](const ColumnFormat& a, const ColumnFormat& b) { return count(a) < count(b); });
-  const auto odd = std::find_if_not(texts.begin(), texts.end(), fits(*best));
+  if (best == nullptr) return std::nullopt;
+  const auto odd = std::find_if(texts.begin(), texts.end(), [best](std::string_view text) {
+    return !FormattedValue(text, *best).has_value();
+  });
   return odd == texts.end() ? std::nullopt : std::optional<std::string>(*odd);
 }
 
