@@ -242,6 +242,17 @@ name: "dense" input: "flatten" dense { units: 3 activation: TANH }
 )");
 }
 
+// Not both backwards.
+TEST(CanonicalModelTest, ABidirectionalSetsTheDirectionsOfItsLayers) {
+  EXPECT_EQ(CanonicalLayers("feature { name: 'x' shape: [3, 2] } "
+                            "layer { bidirectional { layer { gru { units: 1 } } } } "
+                            "layer_defaults { gru { go_backwards: true } }"),
+            R"(name: "bidirectional" input: "x" bidirectional { }
+name: "bidirectional/forward_gru" input: "x" gru { units: 1 go_backwards: false }
+name: "bidirectional/backward_gru" input: "x" gru { units: 1 go_backwards: true }
+)");
+}
+
 TEST(CanonicalModelTest, LayersThatHoldOthersAreInARow) {
   EXPECT_EQ(CanonicalLayers(R"(feature { name: 'x' shape: 4 } label { name: 'y' shape: 4 }
 layer { name: "block" sequence { repeat: 2 layer { name: "a" dense { units: 4 } } layer { name: "b" add {} input: "a" input: "x" } } }
