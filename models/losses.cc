@@ -50,6 +50,8 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
   if (!misfits.empty()) return {};
   term.weights = WeightsLike(m, place, def->name + ".weights", args.weights(), term.elements);
   term.weights = MaskedWeights(m.b, term.weights, predictions->mask, term.elements);
+  term.weights =
+      MaskedByLabel(m, place, def->name + ".labels", term.weights, labels->mask, term.elements);
   return {.state = Tensor::State::kKnown, .value = term.elements, .from_label = from_label};
 }
 
@@ -411,13 +413,18 @@ Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements) 
   return weights.valid() ? Mul(b, weights, counted) : counted;
 }
 
-Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t size) {
-  const bool one = std::all_of(values.begin(), values.end(),
-                               [&](float value) { return value == values.front(); });
-  if (one) return Constant(b, DType::kF32, {size}, values.front());
-  std::vector<Value> parts;
-  for (const float value : values) parts.push_back(Constant(b, DType::kF32, {1}, value));
-  return Concat(b, parts, 0);
+Value MaskedByLabel(ModelContext& m, const ConfigPlace& place, const std::string& field,
+                    Value weights, Value mask, Value elements) {
+  if (!mask.valid()) return weights;
+  GraphBuilder& b = m.b;
+  const Value counted = AlignTo(b, mask, b.shape(elements));
+  if (counted.valid()) return weights.valid() ? Mul(b, weights, counted) : counted;
+  m.errors.Add(place, field,
+               absl::StrCat("a label with ignore_class must have one class id for each of the "
+                            "values ",
+                            BatchShapeText(b.shape(elements)), " that count or not, got ",
+                            BatchShapeText(b.shape(mask))));
+  return {};
 }
 
 void BuildLosses(ModelContext& m) {

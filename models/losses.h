@@ -56,8 +56,11 @@ Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& 
 // if `weights` is invalid.
 Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements);
 
-// Returns f32[size] of these values; a single value fills it.
-Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t size);
+// Returns the weights of `elements` times the mask of their label (Tensor::mask), or `weights` if
+// the label has none. Reports a label whose values are not one for each of the elements, under
+// `field`, and then returns an invalid Value.
+Value MaskedByLabel(ModelContext& m, const ConfigPlace& place, const std::string& field,
+                    Value weights, Value mask, Value elements);
 
 // Builds the model's own `loss` entries and declares each under its name. A loss that depends on an
 // absent label is left out.

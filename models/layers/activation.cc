@@ -14,8 +14,8 @@ Value Relu6(GraphBuilder& b, Value x) {
   return Select(b, GreaterEqual(b, x, most), most, Relu(b, x));
 }
 
-Value LeakyRelu(GraphBuilder& b, Value x) {
-  return Select(b, Greater(b, x, Scalar(b, 0)), x, Mul(b, x, Scalar(b, 0.2)));
+Value LeakyRelu(GraphBuilder& b, Value x, double alpha) {
+  return Select(b, Greater(b, x, Scalar(b, 0)), x, Mul(b, x, Scalar(b, alpha)));
 }
 
 // Klambauer et al., Self-Normalizing Neural Networks, 2017.
@@ -56,7 +56,7 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
     case proto::RELU6:
       return Relu6(b, x);
     case proto::LEAKY_RELU:
-      return LeakyRelu(b, x);
+      return LeakyRelu(b, x, 0.2);
     case proto::SELU:
       return Selu(b, x);
     case proto::SWISH:
@@ -73,6 +73,14 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
 
 // ---- activation: y = f(x), y has the shape of x. SOFTMAX is over the last axis.
 
+void CheckActivation(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::ActivationLayer& activation = layer.activation();
+  if (activation.has_alpha() && activation.function() != proto::LEAKY_RELU) {
+    errors.Add("activation.alpha", absl::StrCat("alpha is the slope of LEAKY_RELU, got ",
+                                                proto::Activation_Name(activation.function())));
+  }
+}
+
 Value BuildActivation(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   if (x.dtype != DType::kF32) {
@@ -83,6 +91,9 @@ Value BuildActivation(LayerContext& layer) {
   if (function == proto::SOFTMAX && x.rank() < 2) {
     return layer.Fail("activation.function",
                       absl::StrCat("SOFTMAX wants an axis of classes, got ", BatchShapeText(x)));
+  }
+  if (function == proto::LEAKY_RELU) {
+    return LeakyRelu(layer.b, layer.inputs[0].value, layer.layer.activation().alpha());
   }
   return ApplyActivation(layer.b, layer.inputs[0].value, function);
 }

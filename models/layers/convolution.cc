@@ -1,4 +1,4 @@
-// Convolution layers: conv1d, conv2d and conv2d_transpose.
+// Convolution layers: conv1d, conv2d, conv2d_transpose, depthwise_conv2d and separable_conv2d.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -39,22 +39,27 @@ bool GroupsFit(LayerContext& layer, int64_t groups) {
   return false;
 }
 
+// A kernel; `given` are its initial values as written, or nullptr.
+Value AddKernelVariable(LayerContext& layer, const std::string& suffix,
+                        const std::vector<int64_t>& dims, const proto::Initializer* given) {
+  return layer.AddVariable(suffix, dims,
+                           given != nullptr ? MakeInitializer(*given, dims) : GlorotUniform(dims));
+}
+
 template <typename Conv>
 Value AddKernel(LayerContext& layer, const Conv& conv, const std::vector<int64_t>& dims) {
-  return layer.AddVariable("kernel", dims,
-                           conv.has_kernel_initializer()
-                               ? MakeInitializer(conv.kernel_initializer(), dims)
-                               : GlorotUniform(dims));
+  return AddKernelVariable(layer, "kernel", dims,
+                           conv.has_kernel_initializer() ? &conv.kernel_initializer() : nullptr);
 }
 
 // f(y + bias).
 template <typename Conv>
 Value AddBias(LayerContext& layer, const Conv& conv, Value y) {
   if (conv.use_bias()) {
+    const std::vector<int64_t> dims = {layer.b.shape(y).dims.back()};
     const Value bias = layer.AddVariable(
-        "bias", {conv.filters()},
-        conv.has_bias_initializer() ? MakeInitializer(conv.bias_initializer(), {conv.filters()})
-                                    : Zeros());
+        "bias", dims,
+        conv.has_bias_initializer() ? MakeInitializer(conv.bias_initializer(), dims) : Zeros());
     if (!bias.valid()) return {};
     y = BiasAdd(layer.b, y, bias);
   }
@@ -65,6 +70,54 @@ template <typename Conv>
 void CanonicalizeConv(Conv& conv) {
   FillSizes({}, conv.mutable_kernel_size());
   FillSizes({1, 1}, conv.mutable_strides());
+}
+
+// The window of a conv2d or a depthwise convolution; empty after a mistake.
+template <typename Conv>
+Window ConvWindow(LayerContext& layer, const Conv& conv) {
+  return WindowOver(layer, layer.kind + ".kernel_size", TwoSizes(conv.kernel_size(), {}),
+                    TwoSizes(conv.strides(), {1, 1}), static_cast<Padding>(conv.padding()),
+                    TwoSizes(conv.dilation_rate(), {1, 1}));
+}
+
+// x (N, H, W, C), depthwise_kernel (KH, KW, C, M) -> (N, OH, OW, C M); channel c of x makes those
+// from c M on. Invalid after a reported mistake.
+template <typename Conv>
+Value ConvolveDepthwise(LayerContext& layer, const Conv& conv) {
+  if (!IsImage(layer)) return {};
+  const Window window = ConvWindow(layer, conv);
+  if (window.size.empty()) return {};
+  const int64_t channels = layer.shape(0).dims.back(), multiplier = conv.depth_multiplier();
+  if (multiplier > kMaxDimension / channels) {
+    return layer.Fail(layer.kind + ".depth_multiplier",
+                      absl::StrCat("the result would have ", channels, " x ", multiplier,
+                                   " channels, want at most ", kMaxDimension));
+  }
+  const std::vector<int64_t> dims = {window.size[0], window.size[1], channels, multiplier};
+  const Value kernel =
+      AddKernelVariable(layer, "depthwise_kernel", dims,
+                        conv.has_depthwise_initializer() ? &conv.depthwise_initializer() : nullptr);
+  if (!kernel.valid()) return {};
+  // As the kernel of a conv2d with a group for each channel.
+  const Value grouped = Reshape(layer.b, kernel, {dims[0], dims[1], 1, channels * multiplier});
+  return Conv2d(layer.b, layer.inputs[0].value, grouped, window.strides, window.pads,
+                layer.precision, TwoSizes(conv.dilation_rate(), {1, 1}));
+}
+
+template <typename Conv>
+void CheckDepthwise(const Conv& conv, const std::string& kind, ConfigErrors& errors) {
+  if (conv.has_depthwise_initializer()) {
+    CheckInitializer(conv.depthwise_initializer(), 4, kind + ".depthwise_initializer", errors);
+  }
+  if (conv.has_bias_initializer()) {
+    CheckInitializer(conv.bias_initializer(), 1, kind + ".bias_initializer", errors);
+  }
+}
+
+template <typename Conv>
+void CanonicalizeDilated(Conv& conv) {
+  CanonicalizeConv(conv);
+  FillSizes({1, 1}, conv.mutable_dilation_rate());
 }
 
 }  // namespace
@@ -110,9 +163,7 @@ Value BuildConv2d(LayerContext& layer) {
   if (!IsImage(layer)) return {};
   const proto::Conv2d& conv2d = layer.layer.conv2d();
   const std::vector<int64_t> dilations = TwoSizes(conv2d.dilation_rate(), {1, 1});
-  const Window window = WindowOver(layer, "conv2d.kernel_size", TwoSizes(conv2d.kernel_size(), {}),
-                                   TwoSizes(conv2d.strides(), {1, 1}),
-                                   static_cast<Padding>(conv2d.padding()), dilations);
+  const Window window = ConvWindow(layer, conv2d);
   if (window.size.empty() || !GroupsFit(layer, conv2d.groups())) return {};
   const int64_t channels = layer.shape(0).dims.back();
   const Value kernel =
@@ -125,10 +176,9 @@ Value BuildConv2d(LayerContext& layer) {
 }
 
 void CanonicalizeConv2d(proto::Layer& layer) {
-  CanonicalizeConv(*layer.mutable_conv2d());
+  CanonicalizeDilated(*layer.mutable_conv2d());
   // Where both are 1, as in checkpoints from before there was one, it is left out.
   WindowSizes& dilations = *layer.mutable_conv2d()->mutable_dilation_rate();
-  FillSizes({1, 1}, &dilations);
   if (dilations[0] == 1 && dilations[1] == 1) dilations.Clear();
 }
 
@@ -168,6 +218,52 @@ Value BuildConv2dTranspose(LayerContext& layer) {
 
 void CanonicalizeConv2dTranspose(proto::Layer& layer) {
   CanonicalizeConv(*layer.mutable_conv2d_transpose());
+}
+
+// ---- depthwise_conv2d (Keras DepthwiseConv2D): x (N, H, W, C), depthwise_kernel (KH, KW, C, M),
+// bias (C M): y = f(x * kernel + bias), (N, OH, OW, C M).
+
+void CheckDepthwiseConv2d(const proto::Layer& layer, ConfigErrors& errors) {
+  CheckDepthwise(layer.depthwise_conv2d(), "depthwise_conv2d", errors);
+}
+
+Value BuildDepthwiseConv2d(LayerContext& layer) {
+  const proto::DepthwiseConv2d& conv = layer.layer.depthwise_conv2d();
+  const Value y = ConvolveDepthwise(layer, conv);
+  return y.valid() ? AddBias(layer, conv, y) : y;
+}
+
+void CanonicalizeDepthwiseConv2d(proto::Layer& layer) {
+  CanonicalizeDilated(*layer.mutable_depthwise_conv2d());
+}
+
+// ---- separable_conv2d (tf.layers.separable_conv2d): x (N, H, W, C), depthwise_kernel
+// (KH, KW, C, M), pointwise_kernel (1, 1, C M, F), bias (F):
+// y = f(x * depthwise_kernel * pointwise_kernel + bias), (N, OH, OW, F).
+
+void CheckSeparableConv2d(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::SeparableConv2d& conv = layer.separable_conv2d();
+  CheckDepthwise(conv, "separable_conv2d", errors);
+  if (conv.has_pointwise_initializer()) {
+    CheckInitializer(conv.pointwise_initializer(), 4, "separable_conv2d.pointwise_initializer",
+                     errors);
+  }
+}
+
+Value BuildSeparableConv2d(LayerContext& layer) {
+  const proto::SeparableConv2d& conv = layer.layer.separable_conv2d();
+  const Value depthwise = ConvolveDepthwise(layer, conv);
+  if (!depthwise.valid()) return {};
+  const Value kernel = AddKernelVariable(
+      layer, "pointwise_kernel", {1, 1, layer.b.shape(depthwise).dims.back(), conv.filters()},
+      conv.has_pointwise_initializer() ? &conv.pointwise_initializer() : nullptr);
+  if (!kernel.valid()) return {};
+  return AddBias(layer, conv,
+                 Conv2d(layer.b, depthwise, kernel, {1, 1}, {0, 0, 0, 0}, layer.precision));
+}
+
+void CanonicalizeSeparableConv2d(proto::Layer& layer) {
+  CanonicalizeDilated(*layer.mutable_separable_conv2d());
 }
 
 }  // namespace tpurun

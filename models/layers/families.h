@@ -7,6 +7,7 @@
 namespace tpurun {
 
 // activation.cc
+void CheckActivation(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildActivation(LayerContext& layer);
 // attention.cc
 void CheckMultiHeadAttention(const proto::Layer& layer, ConfigErrors& errors);
@@ -21,6 +22,12 @@ void CanonicalizeConv2d(proto::Layer& layer);
 void CheckConv2dTranspose(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildConv2dTranspose(LayerContext& layer);
 void CanonicalizeConv2dTranspose(proto::Layer& layer);
+void CheckDepthwiseConv2d(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildDepthwiseConv2d(LayerContext& layer);
+void CanonicalizeDepthwiseConv2d(proto::Layer& layer);
+void CheckSeparableConv2d(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildSeparableConv2d(LayerContext& layer);
+void CanonicalizeSeparableConv2d(proto::Layer& layer);
 // dense.cc
 void CheckDense(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildDense(LayerContext& layer);
@@ -37,12 +44,18 @@ Value BuildOneHot(LayerContext& layer);
 // merge.cc
 Value BuildAdd(LayerContext& layer);
 Value BuildMultiply(LayerContext& layer);
+Value BuildSubtract(LayerContext& layer);
+Value BuildAverage(LayerContext& layer);
+Value BuildMaximum(LayerContext& layer);
+Value BuildMinimum(LayerContext& layer);
 Value BuildConcat(LayerContext& layer);
 // normalization.cc
 void CheckBatchNormalization(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildBatchNormalization(LayerContext& layer);
 void CheckLayerNormalization(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildLayerNormalization(LayerContext& layer);
+void CheckGroupNormalization(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildGroupNormalization(LayerContext& layer);
 // nested.cc
 std::vector<LayerBlock> ExpandResnetBlock(const proto::Layer& layer);
 void CheckSequence(const proto::Layer& layer, ConfigErrors& errors);
@@ -59,6 +72,7 @@ void CanonicalizeMaxPooling2d(proto::Layer& layer);
 Value BuildAveragePooling2d(LayerContext& layer);
 void CanonicalizeAveragePooling2d(proto::Layer& layer);
 Value BuildGlobalAveragePooling2d(LayerContext& layer);
+Value BuildGlobalMaxPooling2d(LayerContext& layer);
 Value BuildMaxPooling1d(LayerContext& layer);
 void CanonicalizeMaxPooling1d(proto::Layer& layer);
 Value BuildAveragePooling1d(LayerContext& layer);
@@ -88,6 +102,17 @@ Value BuildZeroPadding1d(LayerContext& layer);
 void CanonicalizeZeroPadding1d(proto::Layer& layer);
 Value BuildCropping1d(LayerContext& layer);
 void CanonicalizeCropping1d(proto::Layer& layer);
+void CheckZeroPadding2d(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildZeroPadding2d(LayerContext& layer);
+void CanonicalizeZeroPadding2d(proto::Layer& layer);
+void CheckCropping2d(const proto::Layer& layer, ConfigErrors& errors);
+Value BuildCropping2d(LayerContext& layer);
+void CanonicalizeCropping2d(proto::Layer& layer);
+// up_sampling.cc
+Value BuildRepeatVector(LayerContext& layer);
+Value BuildUpSampling1d(LayerContext& layer);
+Value BuildUpSampling2d(LayerContext& layer);
+void CanonicalizeUpSampling2d(proto::Layer& layer);
 
 }  // namespace tpurun
 

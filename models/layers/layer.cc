@@ -1,5 +1,7 @@
 #include "models/layers/layer.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/text.h"
@@ -136,6 +138,27 @@ bool IsSequence(LayerContext& layer) {
                           x.dtype == DType::kF32 ? "; put a reshape to time and features before it"
                                                  : "; declare it FLOAT32 or cast it in the input"));
   return false;
+}
+
+Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t size) {
+  const bool one = std::all_of(values.begin(), values.end(),
+                               [&](float value) { return value == values.front(); });
+  if (one) return Constant(b, DType::kF32, {size}, values.front());
+  std::vector<Value> parts;
+  for (const float value : values) parts.push_back(Constant(b, DType::kF32, {1}, value));
+  return Concat(b, parts, 0);
+}
+
+Value BroadcastTo(GraphBuilder& b, Value x, const std::vector<int64_t>& dims) {
+  const std::vector<int64_t> from = b.shape(x).dims;
+  std::vector<int64_t> kept, axes;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (from[axis] == 1 && dims[axis] != 1) continue;
+    kept.push_back(from[axis]);
+    axes.push_back(static_cast<int64_t>(axis));
+  }
+  if (kept.size() == dims.size()) return x;
+  return Broadcast(b, Reshape(b, x, kept), dims, axes);
 }
 
 Value NonZero(GraphBuilder& b, Value x) {

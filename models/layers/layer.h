@@ -181,6 +181,12 @@ std::vector<int64_t> ExampleDims(const Shape& shape);
 // True if input 0 is a sequence, f32 (N, T, C). Reports any other input.
 bool IsSequence(LayerContext& layer);
 
+// Returns f32[size] of these values; a single value fills it.
+Value ConstantFloats(GraphBuilder& b, const std::vector<float>& values, int64_t size);
+
+// Repeats x to `dims`, of the same rank: a dimension of 1 where dims has another size.
+Value BroadcastTo(GraphBuilder& b, Value x, const std::vector<int64_t>& dims);
+
 // Returns 1 where x is not zero and 0 elsewhere, as f32.
 Value NonZero(GraphBuilder& b, Value x);
 

@@ -84,6 +84,13 @@ Value BuildGlobalAveragePooling2d(LayerContext& layer) {
   return ReduceMean(layer.b, layer.inputs[0].value, {1, 2});
 }
 
+// ---- global_max_pooling2d (Keras GlobalMaxPooling2D): x (N, H, W, C) -> (N, C).
+
+Value BuildGlobalMaxPooling2d(LayerContext& layer) {
+  if (!IsImage(layer)) return {};
+  return ReduceMax(layer.b, layer.inputs[0].value, {1, 2});
+}
+
 // ---- max_pooling1d (Keras MaxPooling1D): x (N, T, C) -> (N, OT, C), the largest of each window.
 // Padding never counts.
 

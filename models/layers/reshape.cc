@@ -10,6 +10,26 @@
 namespace tpurun {
 namespace {
 
+// The numbers of the four edges, {top, bottom, left, right}, of one for all, one for each axis, or
+// one for each edge; of an empty list `unset` each.
+std::vector<int64_t> FourEdges(const WindowSizes& sizes, int64_t unset) {
+  if (sizes.size() == 4) return {sizes.begin(), sizes.end()};
+  const std::vector<int64_t> axes = TwoSizes(sizes, {unset, unset});
+  return {axes[0], axes[0], axes[1], axes[1]};
+}
+
+void FillEdges(int64_t unset, WindowSizes* sizes) {
+  const std::vector<int64_t> edges = FourEdges(*sizes, unset);
+  *sizes = {edges.begin(), edges.end()};
+}
+
+// Reports a list of three edges, of which one would be without a number.
+void CheckEdges(const WindowSizes& sizes, const std::string& field, ConfigErrors& errors) {
+  if (sizes.size() != 3) return;
+  errors.Add(field + "[0]", absl::StrCat("want one number, two (above and below, left and right) "
+                                         "or four (above, below, left, right), got 3"));
+}
+
 int64_t Product(const std::vector<int64_t>& dims) {
   int64_t product = 1;
   for (const int64_t dim : dims) product *= dim;
@@ -167,6 +187,48 @@ Value BuildCropping1d(LayerContext& layer) {
 
 void CanonicalizeCropping1d(proto::Layer& layer) {
   FillSizes({1, 1}, layer.mutable_cropping1d()->mutable_cropping());
+}
+
+// ---- zero_padding2d (Keras ZeroPadding2D): x (N, H, W, C) -> (N, H + padding, W + padding, C).
+
+void CheckZeroPadding2d(const proto::Layer& layer, ConfigErrors& errors) {
+  CheckEdges(layer.zero_padding2d().padding(), "zero_padding2d.padding", errors);
+}
+
+Value BuildZeroPadding2d(LayerContext& layer) {
+  if (!IsImage(layer)) return {};
+  const std::vector<int64_t> edges = FourEdges(layer.layer.zero_padding2d().padding(), 1);
+  return Pad(layer.b, layer.inputs[0].value, {0, edges[0], edges[2], 0},
+             {0, edges[1], edges[3], 0});
+}
+
+void CanonicalizeZeroPadding2d(proto::Layer& layer) {
+  FillEdges(1, layer.mutable_zero_padding2d()->mutable_padding());
+}
+
+// ---- cropping2d (Keras Cropping2D): x (N, H, W, C) -> (N, H - cropping, W - cropping, C).
+
+void CheckCropping2d(const proto::Layer& layer, ConfigErrors& errors) {
+  CheckEdges(layer.cropping2d().cropping(), "cropping2d.cropping", errors);
+}
+
+Value BuildCropping2d(LayerContext& layer) {
+  if (!IsImage(layer)) return {};
+  const std::vector<int64_t> x = layer.shape(0).dims;
+  const std::vector<int64_t> edges = FourEdges(layer.layer.cropping2d().cropping(), 0);
+  const int64_t height = x[1] - edges[0] - edges[1], width = x[2] - edges[2] - edges[3];
+  if (height < 1 || width < 1) {
+    return layer.Fail(
+        "cropping2d.cropping",
+        absl::StrCat("cropping must leave a pixel of ", Quote(layer.inputs[0].name), " of ",
+                     BatchShapeText(layer.shape(0)), ", got ", DimsToString(edges)));
+  }
+  return Slice(layer.b, layer.inputs[0].value, {0, edges[0], edges[2], 0},
+               {x[0], height, width, x[3]});
+}
+
+void CanonicalizeCropping2d(proto::Layer& layer) {
+  FillEdges(0, layer.mutable_cropping2d()->mutable_cropping());
 }
 
 }  // namespace tpurun

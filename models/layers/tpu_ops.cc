@@ -26,7 +26,6 @@ constexpr TensorFlowOps kOps[] = {
     {"LogicalAnd", "op mul of both as 0 and 1 (op convert)"},
     {"LogicalOr", "op maximum of both as 0 and 1 (op convert)"},
     {"Negative", "op neg", "Neg"},
-    {"Subtract", "op sub", "Sub"},
     {"RealDiv TruncateDiv divide truediv", "op div"},
     {"DivNoNan", "op div, with op select where y is 0"},
     {"FloorDiv", "op floor of an op div"},
@@ -105,8 +104,7 @@ constexpr TensorFlowOps kOps[] = {
     {"SparseMatMul XlaDot", "op matmul, op batch_matmul"},
     {"Conv2DBackpropInput", "layer conv2d_transpose, op conv2d_input_grad"},
     {"Conv2DBackpropFilter", "op conv2d_filter_grad, with batch_dims"},
-    {"DepthwiseConv2dNative depthwise_conv2d separable_conv2d",
-     "layer conv2d with as many groups as channels"},
+    {"DepthwiseConv2dNative", "layer depthwise_conv2d"},
     {"XlaConv convolution", "layer conv2d, op conv2d"},
     {"Conv3D Conv3DBackpropFilterV2 Conv3DBackpropInputV2", "layer conv2d, of two dimensions"},
     {"AvgPool3D", "layer average_pooling2d, of two dimensions"},
@@ -120,8 +118,8 @@ constexpr TensorFlowOps kOps[] = {
     {"Cholesky Cross DepthwiseConv2dNativeBackpropFilter DepthwiseConv2dNativeBackpropInput "
      "ExtractImagePatches FFT FFT2D FFT3D IFFT IFFT2D IFFT3D IRFFT IRFFT2D IRFFT3D "
      "MatrixTriangularSolve Qr RFFT RFFT2D RFFT3D"},
-    {"AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV ResizeBilinear "
-     "ResizeNearestNeighbor"},
+    {"AdjustContrastv2 AdjustHue AdjustSaturation HSVToRGB RGBToHSV"},
+    {"ResizeBilinear ResizeNearestNeighbor", "layer up_sampling2d, by whole factors"},
     // ---- chance
     {"RandomStandardNormal RandomUniform RandomUniformInt TruncatedNormal StatelessRandomNormal "
      "StatelessRandomUniform StatelessRandomUniformInt StatelessTruncatedNormal random_normal",

@@ -566,10 +566,10 @@ Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> stride
 }
 
 Value Conv2dTranspose(GraphBuilder& b, Value x, Value kernel, const std::vector<int64_t>& image,
-                      std::vector<int64_t> strides, std::vector<int64_t> pads,
-                      Precision precision) {
+                      std::vector<int64_t> strides, std::vector<int64_t> pads, Precision precision,
+                      int64_t groups) {
   const std::vector<int64_t> dims = {b.shape(x).dims[0], image[0], image[1],
-                                     b.shape(kernel).dims[2]};
+                                     b.shape(kernel).dims[2] * groups};
   return b.Add(Conv2dInputGradOp(), {x, kernel},
                {{"precision", static_cast<int64_t>(precision)},
                 {"strides", std::move(strides)},

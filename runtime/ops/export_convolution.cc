@@ -30,8 +30,10 @@ ExportAttrs TensorFlowAttrs(const ExportCall& call, const ConvDims& d, const Sha
   return attrs;
 }
 
-// Adds a Conv2D for each group and concatenates the results.
-Value AddGroups(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
+// Adds what `add` returns for each group, of its channels of input 0 and its part of the kernel,
+// and concatenates the results.
+template <typename Add>
+Value AddGroups(ExportCall& call, const ConvDims& d, Add add) {
   const Value axis = call.graph.Int32(kChannelsAxis, "axis");
   const auto split = [&](Value all) {
     return call.graph.Add("Split", {axis, all}, {{"T", call.type()}, {"num_split", d.groups}});
@@ -39,20 +41,22 @@ Value AddGroups(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
   const Value x = split(call.inputs[0]), kernel = split(call.inputs[1]);
   std::vector<Value> inputs;
   for (int group = 0; group < d.groups; ++group) {
-    inputs.push_back(
-        call.graph.Add("Conv2D", {Value{x.node, group}, Value{kernel.node, group}}, attrs));
+    inputs.push_back(add(Value{x.node, group}, Value{kernel.node, group}));
   }
   inputs.push_back(axis);
   return call.graph.Add("ConcatV2", std::move(inputs),
                         {{"T", call.type()}, {"Tidx", ElementType::kInt32}, {"N", d.groups}});
 }
 
-// Adds a depthwise convolution: each group has one channel of x.
-Value AddDepthwise(ExportCall& call, const ConvDims& d, const ExportAttrs& attrs) {
+// The kernel of groups that have one channel of the image each, as depthwise ops want it.
+Value DepthwiseKernel(ExportCall& call, const ConvDims& d) {
   const Value dims = call.graph.Int64s({d.kh, d.kw, d.c, d.group_f()}, "shape");
-  const Value kernel = call.graph.Add("Reshape", {call.inputs[1], dims},
-                                      {{"T", call.type()}, {"Tshape", ElementType::kInt64}});
-  return call.graph.Add("DepthwiseConv2dNative", {call.inputs[0], kernel}, attrs);
+  return call.graph.Add("Reshape", {call.inputs[1], dims},
+                        {{"T", call.type()}, {"Tshape", ElementType::kInt64}});
+}
+
+bool IsDepthwise(const ConvDims& d) {
+  return d.groups > 1 && d.group_c() == 1 && d.sh == d.sw && !IsDilated(d);
 }
 
 // `attrs` has the attributes that every window op has. This adds the attributes of convolutions.
@@ -73,8 +77,8 @@ ConvDims DimsOfTransposed(const ExportCall& call) {
   return ConvDimsOf(call.results[0].dims, call.operands[1].dims, call.operands[0].dims, call.attrs);
 }
 
-// {N, H, W, C} as int32, with N of input 0.
-Value AddSizes(ExportCall& call, const ConvDims& d) {
+// {N, H, W, channels} as int32, with N of input 0.
+Value AddSizes(ExportCall& call, const ConvDims& d, int64_t channels) {
   const auto int32s = [&](const std::vector<int32_t>& values, const std::string& label) {
     return call.graph.Constant(ExportTensor::Int32s(values), label);
   };
@@ -83,8 +87,9 @@ Value AddSizes(ExportCall& call, const ConvDims& d) {
       call.graph.Add("Shape", {call.inputs[0]}, {{"T", call.type()}, {"out_type", type}});
   const Value batch = call.graph.Add("Slice", {dims, int32s({0}, "begin"), int32s({1}, "size")},
                                      {{"T", type}, {"Index", type}});
-  const Value image = int32s(
-      {static_cast<int32_t>(d.h), static_cast<int32_t>(d.w), static_cast<int32_t>(d.c)}, "image");
+  const Value image =
+      int32s({static_cast<int32_t>(d.h), static_cast<int32_t>(d.w), static_cast<int32_t>(channels)},
+             "image");
   return call.graph.Add("ConcatV2", {batch, image, call.graph.Int32(0, "axis")},
                         {{"T", type}, {"Tidx", type}, {"N", int64_t{2}}});
 }
@@ -102,10 +107,12 @@ absl::StatusOr<std::vector<Value>> ConvolutionToTensorFlow(ExportCall& call) {
   Value y;
   if (d.groups == 1) {
     y = call.graph.Add("Conv2D", {call.inputs[0], call.inputs[1]}, attrs);
-  } else if (d.group_c() == 1 && d.sh == d.sw && !IsDilated(d)) {
-    y = AddDepthwise(call, d, attrs);
+  } else if (IsDepthwise(d)) {
+    y = call.graph.Add("DepthwiseConv2dNative", {call.inputs[0], DepthwiseKernel(call, d)}, attrs);
   } else {
-    y = AddGroups(call, d, attrs);
+    y = AddGroups(call, d, [&](Value x, Value kernel) {
+      return call.graph.Add("Conv2D", {x, kernel}, attrs);
+    });
   }
   if (call.inputs.size() > 2) {
     y = call.graph.Add("BiasAdd", {y, call.inputs[2]}, {{"T", call.type()}});
@@ -119,12 +126,22 @@ absl::StatusOr<std::vector<Value>> ConvolutionToOnnx(ExportCall& call) {
 
 absl::StatusOr<std::vector<Value>> TransposedConvolutionToTensorFlow(ExportCall& call) {
   const ConvDims d = DimsOfTransposed(call);
-  if (d.groups > 1 || IsDilated(d)) {
-    return absl::InvalidArgumentError("a transposed convolution has groups or dilations");
+  if (IsDilated(d)) {
+    return absl::InvalidArgumentError("a transposed convolution has dilations");
   }
   const ExportAttrs attrs = TensorFlowAttrs(call, d, call.results[0]);
-  return std::vector<Value>{call.graph.Add(
-      "Conv2DBackpropInput", {AddSizes(call, d), call.inputs[1], call.inputs[0]}, attrs)};
+  Value x;
+  if (IsDepthwise(d)) {
+    x = call.graph.Add("DepthwiseConv2dNativeBackpropInput",
+                       {AddSizes(call, d, d.c), DepthwiseKernel(call, d), call.inputs[0]}, attrs);
+  } else {
+    const Value sizes = AddSizes(call, d, d.group_c());
+    const auto add = [&](Value y, Value kernel) {
+      return call.graph.Add("Conv2DBackpropInput", {sizes, kernel, y}, attrs);
+    };
+    x = d.groups > 1 ? AddGroups(call, d, add) : add(call.inputs[0], call.inputs[1]);
+  }
+  return std::vector<Value>{x};
 }
 
 absl::StatusOr<std::vector<Value>> TransposedConvolutionToOnnx(ExportCall& call) {

@@ -87,10 +87,11 @@ Value BatchNorm(GraphBuilder& b, Value x, Value mean, Value variance, Value gamm
 Value Conv2d(GraphBuilder& b, Value x, Value kernel, std::vector<int64_t> strides,
              std::vector<int64_t> pads, Precision precision,
              const std::vector<int64_t>& dilations = {1, 1});
-// x (N, OH, OW, F), kernel (KH, KW, C, F) -> (N, H, W, C), with `image` {H, W}: the gradient that
-// conv2d with this window passes from its result x back to an image of that size.
+// x (N, OH, OW, F), kernel (KH, KW, C/groups, F) -> (N, H, W, C), with `image` {H, W}: the gradient
+// that conv2d with this window passes from its result x back to an image of that size.
 Value Conv2dTranspose(GraphBuilder& b, Value x, Value kernel, const std::vector<int64_t>& image,
-                      std::vector<int64_t> strides, std::vector<int64_t> pads, Precision precision);
+                      std::vector<int64_t> strides, std::vector<int64_t> pads, Precision precision,
+                      int64_t groups = 1);
 
 // max_pool.cc and avg_pool.cc: x (N, H, W, C) -> (N, OH, OW, C). Padding never counts.
 Value MaxPool(GraphBuilder& b, Value x, std::vector<int64_t> window, std::vector<int64_t> strides,

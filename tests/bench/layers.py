@@ -46,6 +46,15 @@ def recurrent(kind):
     return f'{kind} {{ units: 128 return_sequences: true }}'
 
 
+# Squeeze and excitation of MobileNetV3 and EfficientNet: a factor of each channel, made from the means of all.
+EXCITED = '''sequence {
+  layer { name: "x" activation { function: LINEAR } }
+  layer { global_average_pooling2d {} }
+  layer { dense { units: 16 activation: RELU } }
+  layer { name: "factor" dense { units: 64 activation: SIGMOID } }
+  layer { multiply {} input: "x" input: "factor" }
+}'''
+
 # name: the shape of an example, the layer. PyTorch's are in peers/pytorch/layers.py.
 LAYERS = {
     'conv 3x3': (IMAGE, conv(64, 3)),
@@ -69,6 +78,12 @@ LAYERS = {
     'max pool 3x3 stride 1': (IMAGE, pool('max', 3, 1)),
     'average pool 2x2': (IMAGE, pool('average', 2, 2)),
     'average pool 3x3 stride 1': (IMAGE, pool('average', 3, 1)),
+    'up sampling, nearest': ([16, 16, 64], 'up_sampling2d {}'),
+    'up sampling, bilinear': ([16, 16, 64], 'up_sampling2d { interpolation: BILINEAR }'),
+    'batch normalization': (IMAGE, 'batch_normalization {}'),
+    'group normalization, 8 groups': (IMAGE, 'group_normalization { groups: 8 }'),
+    'separable 3x3': (IMAGE, 'separable_conv2d { filters: 64 kernel_size: 3 padding: SAME }'),
+    'a factor for each channel': (IMAGE, EXCITED),
     'dense 128 to 512': (SEQUENCE, 'dense { units: 512 }'),
     'dense 4096 to 4096': ([4096], 'dense { units: 4096 }'),
     'lstm': (SEQUENCE, recurrent('lstm')),
@@ -130,7 +145,7 @@ def of_tpurun(args, folder, mode):
         stdout=subprocess.PIPE, check=True)
     profile = json.loads(done.stdout)
     seconds = sum(row['seconds'] for row in profile['layer']
-                  if row['name'] == 'measured' and row['phase'] != 'update')
+                  if row['name'].split('/')[0] == 'measured' and row['phase'] != 'update')
     return seconds / profile['num_workers'] * 1000
 
 

@@ -84,7 +84,7 @@ class HelpTest(ProgramTest):
     def test_names_of_python_are_found_in_the_tables(self):
         for name, found in (
                 ('DepthwiseConv1D', 'in tpurun help migrating_from_keras:\n'
-                                    '  `DepthwiseConv1D`, `DepthwiseConv2D`\n      here: `conv1d`, `conv2d`'),
+                                    '  `DepthwiseConv1D`, `SeparableConv1D`\n      here: a `conv1d` with'),
                 ('tf.keras.layers.MaxPool2D', '\n      here: `max_pooling1d`, `max_pooling2d`\n'),
                 ('tf.keras.callbacks.ReduceLROnPlateau', 'a schedule, which depends on the step alone'),
                 ('sklearn.metrics.accuracy_score', '\n      `accuracy`\n'), ('clipvalue', '`clip_by_value`'),
@@ -95,7 +95,7 @@ class HelpTest(ProgramTest):
                 ('Linear', '  `Dense`\n      here: `dense`\n'), ('nn.Linear', '\n\nActivation\n'),
                 ('Precision', '`Precision`, `Recall`\n      `precision`, `recall`; with'),
                 # A paragraph.
-                ('PReLU', '`LeakyReLU`, `PReLU`, `GroupNormalization`'),
+                ('PReLU', '`GaussianNoise`, `PReLU`, `Dot`'),
                 ('Nadam', '`Nadam` and `Ftrl` do not exist.\n'),
                 ('tf.train.AdamOptimizer', '\n      `adam`, `adamw`, `lamb`\n'),
                 # A page alone.

@@ -9,9 +9,11 @@ import tensorflow as tf
 from tensorflow.python.ops.init_ops import _compute_fans
 
 import attention_in_tf
+import image_layers_in_tf
 import philox
 import textproto
 from golden_text import shortest
+from image_layers_in_tf import named
 from recurrence_in_tf import gru_cell, lstm_cell, rounded, simple_cell, unrolled
 
 v1 = tf.compat.v1
@@ -59,10 +61,6 @@ def initializer_text(initializer, shape):
         return f'normal(0,{shortest(math.sqrt(scale / fan))})'
     # TensorFlow's constant: the deviation of a normal distribution that is cut off at two of them.
     return f'truncated_normal(0,{shortest(math.sqrt(scale / fan) / .87962566103423978)})'
-
-
-def pair(values, default=(1, 1)):
-    return list(values) * (2 if len(values) == 1 else 1) or list(default)
 
 
 class Layers:
@@ -168,72 +166,6 @@ def dense(self, args, x):
     return self.finished(tf.tensordot(self.operand(x), self.operand(kernel), 1), args)
 
 
-def conv1d(self, args, x):
-    """Keras' own, with variables of this scope."""
-    size, groups, filters = args.get('kernel_size'), args.get('groups', 1), args.get('filters')
-    layer = tf.keras.layers.Conv1D(
-        filters, size, args.get('strides', 1), args.get('padding', 'VALID').lower(),
-        dilation_rate=args.get('dilation_rate', 1), groups=groups, use_bias=False)
-    layer.build(x.shape)
-    layer.kernel = self.operand(self.variable('kernel', [size, x.shape[-1] // groups, filters],
-                                              args.get('kernel_initializer')))
-    return self.finished(layer.call(self.operand(x)), args)
-
-
-def conv2d(self, args, x):
-    shape = [*pair(args.all('kernel_size')), x.shape[-1] // args.get('groups', 1), args.get('filters')]
-    kernel = self.variable('kernel', shape, args.get('kernel_initializer'))
-    return self.finished(tf.nn.conv2d(
-        self.operand(x), self.operand(kernel), pair(args.all('strides')), args.get('padding', 'VALID'),
-        dilations=pair(args.all('dilation_rate'))), args)
-
-
-def conv2d_transpose(self, args, x):
-    size, strides = pair(args.all('kernel_size')), pair(args.all('strides'))
-    padding, filters = args.get('padding', 'VALID'), args.get('filters')
-    kernel = self.variable('kernel', [*size, filters, x.shape[-1]], args.get('kernel_initializer'))
-    height, width = (int(n) * step + (max(window - step, 0) if padding == 'VALID' else 0)
-                     for n, step, window in zip(x.shape[1:3], strides, size))
-    y = tf.nn.conv2d_transpose(self.operand(x), self.operand(kernel),
-                               tf.stack([tf.shape(x)[0], height, width, filters]), strides, padding)
-    return self.finished(tf.ensure_shape(y, [None, height, width, filters]), args)
-
-
-def pool(op):
-    def build(self, args, x):
-        size = pair(args.all('pool_size'), (2, 2))
-        return op(x, size, pair(args.all('strides'), size), args.get('padding', 'VALID'))
-    return build
-
-
-def pool1d(layer):
-    def build(self, args, x):
-        return layer(args.get('pool_size', 2), args.get('strides'), args.get('padding', 'VALID').lower())(x)
-    return build
-
-
-def global_average_pooling1d(self, args, x):
-    """As Keras, but 0 where all is masked, for which Keras divides 0 by 0."""
-    mask = getattr(x, '_keras_mask', None)
-    if mask is None:
-        return tf.keras.layers.GlobalAveragePooling1D()(x)
-    mask = tf.cast(mask, tf.float32)[:, :, None]
-    return tf.math.divide_no_nan(tf.reduce_sum(x * mask, 1), tf.reduce_sum(mask, 1))
-
-
-def global_max_pooling1d(self, args, x):
-    """Keras ignores masks."""
-    mask = getattr(x, '_keras_mask', None)
-    if mask is None:
-        return tf.keras.layers.GlobalMaxPooling1D()(x)
-    largest = tf.reduce_max(tf.where(mask[:, :, None], x, x.dtype.min), 1)
-    return tf.where(tf.reduce_any(mask, 1)[:, None], largest, 0.0)
-
-
-def around(values):
-    return tuple(pair(values))
-
-
 def embedding(self, args, x):
     default = 'uniform(-0.05,0.05)'
     table = self.variable('embeddings', [args.get('input_dim'), args.get('output_dim')],
@@ -287,7 +219,8 @@ def dropout(self, args, x):
         return tf.identity(x)
     self.declare('global_step', [], 'constant(0)', False, 's64')
     step, scope = int(self.values['global_step']), v1.get_variable_scope().name
-    shape = (self.rows, *x.shape[1:])
+    shape = [self.rows, *(dim if size in (-1, dim) else 1
+                          for size, dim in zip(args.all('noise_shape') or x.shape[1:], x.shape[1:]))]
     kept = philox.kept((math.prod(shape),), step, 0, rate, SEED, philox.stream_of(scope))
     return x * kept.reshape(shape)
 
@@ -315,15 +248,27 @@ def batch_normalization(self, args, x):
     return y
 
 
-def layer_normalization(self, args, x):
-    layer = tf.keras.layers.LayerNormalization(
-        epsilon=args.get('epsilon', 1e-3), center=args.get('center', True), scale=args.get('scale', True))
+def normalization(self, layer, args, x):
     layer.build(x.shape)
     for name, start in (('gamma', 'ones {}'), ('beta', 'zeros {}')):
         if getattr(layer, name) is not None:
             setattr(layer, name, self.variable(name, [x.shape[-1]],
                                                args.get(name + '_initializer', textproto.parse(start))))
     return layer.call(x)
+
+
+def of_normalization(args):
+    return {'epsilon': args.get('epsilon', 1e-3), 'center': args.get('center', True),
+            'scale': args.get('scale', True)}
+
+
+def layer_normalization(self, args, x):
+    return normalization(self, tf.keras.layers.LayerNormalization(**of_normalization(args)), args, x)
+
+
+def group_normalization(self, args, x):
+    layer = tf.keras.layers.GroupNormalization(args.get('groups', 32), **of_normalization(args))
+    return normalization(self, layer, args, x)
 
 
 def position_embedding(self, args, x):
@@ -578,30 +523,24 @@ def resnet_block(self, args, inputs, name):
     return copies(self, args.get('repeat', 1), name or 'resnet_block', block, inputs[0])
 
 
-def named(name, build):
-    build.__name__ = name
-    return build
+def activation(self, args, x):
+    if 'alpha' in args:
+        return tf.nn.leaky_relu(x, args.get('alpha'))
+    return ACTIVATIONS[args.get('function')](x)
 
 
-LEAVES = [op, dense, conv1d, conv2d, conv2d_transpose, embedding, flatten, reshape, permute, concat, dropout,
-          batch_normalization, layer_normalization, position_embedding, sinusoidal_position_embedding, multi_head_attention,
-          gru, lstm, simple_rnn,
-          global_average_pooling1d, global_max_pooling1d,
-          named('max_pooling1d', pool1d(tf.keras.layers.MaxPooling1D)),
-          named('average_pooling1d', pool1d(tf.keras.layers.AveragePooling1D)),
-          named('zero_padding1d', lambda self, args, x: tf.keras.layers.ZeroPadding1D(
-              around(args.all('padding')))(x)),
-          named('cropping1d', lambda self, args, x: tf.keras.layers.Cropping1D(
-              around(args.all('cropping')))(x)),
-          named('max_pooling2d', pool(tf.nn.max_pool2d)),
-          named('average_pooling2d', pool(tf.nn.avg_pool2d)),
-          named('global_average_pooling2d', lambda self, args, x: tf.reduce_mean(x, [1, 2])),
-          named('one_hot', lambda self, args, x: tf.one_hot(x, args.get('depth'))),
-          named('add', lambda self, args, *inputs: tf.add_n(inputs)),
+def merge(layer):
+    return lambda self, args, *inputs: layer()(list(inputs))
+
+
+LEAVES = [*image_layers_in_tf.LEAVES, op, dense, embedding, flatten, reshape, permute, concat, dropout,
+          batch_normalization, layer_normalization, group_normalization, position_embedding,
+          sinusoidal_position_embedding, multi_head_attention, gru, lstm, simple_rnn,
+          *(named(layer.lower(), merge(getattr(tf.keras.layers, layer)))
+            for layer in ('Add', 'Multiply', 'Subtract', 'Average', 'Maximum', 'Minimum')),
           named('slice', slice_of),
           named('gather', lambda self, args, x, ids: tf.gather(x, ids, batch_dims=1)),
-          named('multiply', lambda self, args, *inputs: tf.keras.layers.Multiply()(list(inputs))),
-          named('activation', lambda self, args, x: ACTIVATIONS[args.get('function')](x))]
+          activation]
 KINDS = {build.__name__: leaf(build) for build in LEAVES}
 KINDS |= {build.__name__: build
           for build in (bidirectional, sequence, residual, resnet_block, transformer_block)}

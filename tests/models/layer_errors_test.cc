@@ -37,16 +37,33 @@ layer { name: "h" dense { units: 2 } })",
        "model.textproto:6:42: layer 1 \"hidden\": dense wants one input, got 2"},
       {"one input of add", IrisWith(6, R"(layer { name: "hidden" add {} })"),
        "model.textproto:6:1: layer 1 \"hidden\": add wants 2 inputs or more, got 1"},
-      {"add",
-       IrisWith(6, R"(layer { name: "hidden" add {} input: "features" input: "SepalWidth" })"),
-       "model.textproto:6:1: layer 1 \"hidden\": inputs of add must have one shape, got "
-       "\"features\" of f32[N,2] and \"SepalWidth\" of f32[N]"},
+      {"add", R"(feature { name: "a" shape: 2 }
+feature { name: "b" shape: [4, 3] }
+layer { name: "y" add {} input: "a" input: "b" })",
+       "model.textproto:3:1: layer 0 \"y\": inputs of add must have one shape, but for dimensions "
+       "of 1 and missing ones behind N, got \"a\" of f32[N,2] and \"b\" of f32[N,4,3]"},
+      {"subtract of types", R"(feature { name: "a" shape: 2 }
+feature { name: "b" dtype: INT32 shape: 2 }
+layer { name: "y" subtract {} input: "a" input: "b" })",
+       "model.textproto:3:1: layer 0 \"y\": inputs of subtract must have one type, got \"a\" of "
+       "f32[N,2] and \"b\" of s32[N,2]"},
+      {"average of ids", R"(feature { name: "a" dtype: INT32 shape: 2 }
+layer { name: "y" average {} input: "a" input: "a" })",
+       "model.textproto:2:1: layer 0 \"y\": average wants floating-point values (f32), got \"a\" "
+       "of s32[N,2]"},
+      {"a mask that is repeated", R"(feature { name: "ids" dtype: INT32 shape: 1 }
+feature { name: "b" shape: [4, 3] }
+layer { name: "e" embedding { input_dim: 5 output_dim: 3 mask_zero: true } input: "ids" }
+layer { name: "y" add {} input: "e" input: "b" })",
+       "model.textproto:4:1: layer 1 \"y\": add would repeat \"e\" of f32[N,1,3], whose positions "
+       "have a mask; give it drop_mask: true"},
       {"one input of multiply", ImageWith("shape: 2", "multiply {}"),
        "model.textproto:2:1: layer 0 \"y\": multiply wants 2 inputs or more, got 1"},
-      {"multiply",
-       IrisWith(6, R"(layer { name: "hidden" multiply {} input: "features" input: "SepalWidth" })"),
-       "model.textproto:6:1: layer 1 \"hidden\": inputs of multiply must have one shape, got "
-       "\"features\" of f32[N,2] and \"SepalWidth\" of f32[N]"},
+      {"multiply", R"(feature { name: "a" shape: 2 }
+feature { name: "b" shape: 3 }
+layer { name: "y" multiply {} input: "a" input: "b" })",
+       "model.textproto:3:1: layer 0 \"y\": inputs of multiply must have one shape, but for "
+       "dimensions of 1 and missing ones behind N, got \"a\" of f32[N,2] and \"b\" of f32[N,3]"},
       {"concat of types",
        IrisWith(5, R"(layer { name: "features" concat {} input: "SepalLength" input: "Species" })"),
        "model.textproto:5:1: layer 0 \"features\": inputs of concat must have one dtype and the "
@@ -233,6 +250,44 @@ layer { activation { function: RELU } })",
       {"cropping of all", ImageWith("shape: [3, 1]", "cropping1d { cropping: [2, 1] }"),
        "model.textproto:2:32: layer 0 \"y\": cropping must leave a position of \"x\" of "
        "f32[N,3,1], got 2 and 1"},
+      {"cropping of all pixels", ImageWith("shape: [3, 4, 1]", "cropping2d { cropping: [1, 2] }"),
+       "model.textproto:2:32: layer 0 \"y\": cropping must leave a pixel of \"x\" of f32[N,3,4,1], "
+       "got [1,1,2,2]"},
+      {"padding of three edges",
+       ImageWith("shape: [3, 4, 1]", "zero_padding2d { padding: [1, 2, 3] }"),
+       "model.textproto:2:36: layer 0 \"y\": want one number, two (above and below, left and "
+       "right) or four (above, below, left, right), got 3"},
+      {"up_sampling2d of a vector", ImageWith("shape: 4", "up_sampling2d {}"),
+       "model.textproto:2:1: layer 0 \"y\": up_sampling2d wants an input of shape [N,H,W,C], got "
+       "\"x\" of f32[N,4]; put a reshape to height, width and channels before it"},
+      {"up_sampling1d too long",
+       ImageWith("shape: [1048576, 1]", "up_sampling1d { size: 1048576 }"),
+       "model.textproto:2:35: layer 0 \"y\": the result would have 1048576 x 1048576 places, want "
+       "at most 2147483648; make size smaller"},
+      {"repeat_vector of a sequence", ImageWith("shape: [2, 3]", "repeat_vector { n: 2 }"),
+       "model.textproto:2:1: layer 0 \"y\": repeat_vector wants an input of shape [N,C], got \"x\" "
+       "of f32[N,2,3]"},
+      {"groups that do not divide",
+       ImageWith("shape: [2, 2, 4]", "group_normalization { groups: 3 }"),
+       "model.textproto:2:41: layer 0 \"y\": groups must divide the 4 channels of \"x\", got 3"},
+      {"no groups", ImageWith("shape: [2, 2, 4]", "group_normalization { groups: 0 }"),
+       "model.textproto:2:41: layer 0 \"y\": groups must be > 0, or -1 for as many as there are "
+       "channels, got 0"},
+      {"noise_shape", ImageWith("shape: [2, 3]", "dropout { noise_shape: [1, 2] }"),
+       "model.textproto:2:29: layer 0 \"y\": want for each of the 2 dimensions of an example of "
+       "\"x\", f32[N,2,3], its size, -1 or 1, got [1,2]"},
+      {"alpha of a relu", ImageWith("shape: 2", "activation { function: RELU alpha: 0.1 }"),
+       "model.textproto:2:47: layer 0 \"y\": alpha is the slope of LEAKY_RELU, got RELU"},
+      {"depthwise kernel", ImageWith("shape: [2, 2, 4]", "depthwise_conv2d { kernel_size: 3 }"),
+       "model.textproto:2:38: layer 0 \"y\": a window of 3x3 does not fit into \"x\" of "
+       "f32[N,2,2,4]; give padding: SAME or a smaller kernel_size"},
+      {"too many channels",
+       ImageWith("shape: [2, 2, 4]",
+                 "separable_conv2d { filters: 2 kernel_size: 1 "
+                 "depth_multiplier: 1073741824 }"),
+       "model.textproto:2:64: layer 0 \"y\": the result would have 4 x 1073741824 channels, want "
+       "at "
+       "most 2147483648"},
       {"conv2d_transpose without arguments", ImageWith("shape: [8, 8, 1]", "conv2d_transpose {}"),
        "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
        "model.textproto:2:19: layer 0 \"y\": kernel_size is missing, want numbers > 0"},
@@ -528,8 +583,7 @@ layer_defaults { trainable: false })",
 layer_defaults { residual { layer { flatten {} } } }
 layer_defaults { reuse: "x" dense {} })",
        "model.textproto:2:18: layer_defaults 0: a residual has no defaults; give them to the kinds "
-       "of "
-       "layers in it\n"
+       "of layers in it\n"
        "model.textproto:3:18: layer_defaults 1: defaults cannot reuse a layer"},
       {"within a sequence, once for all copies", R"(feature { name: "x" shape: 1 }
 layer { name: "s" sequence { repeat: 3

@@ -45,6 +45,16 @@ class Causal(nn.Module):
         return self.conv(functional.pad(x, (self.pad, 0)))
 
 
+class Excited(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.factor = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 16), nn.ReLU(),
+                                    nn.Linear(16, 64), nn.Sigmoid())
+
+    def forward(self, x):
+        return x * self.factor(x)[:, :, None, None]
+
+
 def depthwise(channels, size, **more):
     return nn.Conv2d(channels, channels, size, padding=size // 2, groups=channels, **more)
 
@@ -73,6 +83,12 @@ LAYERS = {
     'max pool 3x3 stride 1': (IMAGE, lambda: nn.MaxPool2d(3, 1, 1)),
     'average pool 2x2': (IMAGE, lambda: nn.AvgPool2d(2)),
     'average pool 3x3 stride 1': (IMAGE, lambda: nn.AvgPool2d(3, 1, 1)),
+    'up sampling, nearest': ((64, 16, 16), lambda: nn.Upsample(scale_factor=2)),
+    'up sampling, bilinear': ((64, 16, 16), lambda: nn.Upsample(scale_factor=2, mode='bilinear')),
+    'batch normalization': (IMAGE, lambda: nn.BatchNorm2d(64)),
+    'group normalization, 8 groups': (IMAGE, lambda: nn.GroupNorm(8, 64)),
+    'separable 3x3': (IMAGE, lambda: nn.Sequential(depthwise(64, 3, bias=False), nn.Conv2d(64, 64, 1))),
+    'a factor for each channel': (IMAGE, Excited),
     'dense 128 to 512': (SEQUENCE, lambda: nn.Linear(128, 512)),
     'dense 4096 to 4096': ((4096,), lambda: nn.Linear(4096, 4096)),
     'lstm': (SEQUENCE, lambda: States(nn.LSTM)),
