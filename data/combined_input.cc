@@ -25,7 +25,8 @@ std::optional<Schema> ZipSchemas(const std::vector<Schema>& inputs, ConfigErrors
         errors.Add(InputPath(i),
                    absl::StrCat("feature ", Quote(column.name),
                                 " is one of an input before it, too; give it another key, "
-                                "such as by the field output of a transform"));
+                                "such as by the field output of a transform",
+                                column.name == kFile ? ", or file_key: \"\" of image_file" : ""));
       }
       zipped.push_back(column);
     }
@@ -70,10 +71,24 @@ std::optional<Schema> SampleSchemas(const proto::SampleFromDatasets& sample,
   return inputs[0];
 }
 
+// Warns if an input and those before it, of known lengths, have no elements side by side.
+void WarnOfRest(const Extent& before, const Extent& input, size_t index,
+                const std::function<void(const std::string&)>& warn) {
+  const bool known =
+      !before.endless && !input.endless && before.count.has_value() && input.count.has_value();
+  if (!known || *before.count == *input.count) return;
+  warn(absl::StrCat("zip: ", InputPath(index), " has ", *input.count,
+                    " elements, and before it there are ", *before.count,
+                    ": what is behind the shorter end is not read. Are they pairs?"));
+}
+
 // The shortest of those that end.
-Extent ZipExtents(const std::vector<Extent>& inputs) {
+Extent ZipExtents(const std::vector<Extent>& inputs,
+                  const std::function<void(const std::string&)>& warn) {
   Extent zipped{.endless = true};
-  for (const Extent& input : inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Extent& input = inputs[i];
+    WarnOfRest(zipped, input, i, warn);
     if (input.endless) continue;
     if (zipped.endless) {
       zipped = input;
@@ -112,8 +127,9 @@ std::optional<Schema> CombineSchemas(const proto::Source& source, const std::vec
                           : SampleSchemas(source.sample_from_datasets(), inputs, errors);
 }
 
-Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs) {
-  return source.has_zip() ? ZipExtents(inputs)
+Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs,
+                      const std::function<void(const std::string&)>& warn) {
+  return source.has_zip() ? ZipExtents(inputs, warn)
                           : SampleExtents(source.sample_from_datasets(), inputs);
 }
 

@@ -2,8 +2,10 @@
 #ifndef TPURUN_DATA_COMBINED_INPUT_H_
 #define TPURUN_DATA_COMBINED_INPUT_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "data/elements.h"
@@ -26,8 +28,11 @@ struct Extent {
   ElementCount count;  // of one pass; if it is endless, not of interest
 };
 
-// That of the source's elements, from those of its inputs.
-Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs);
+// That of the source's elements, from those of its inputs. `warn` is told of a zip that leaves
+// elements of an input unread.
+Extent CombineExtents(
+    const proto::Source& source, const std::vector<Extent>& inputs,
+    const std::function<void(const std::string&)>& warn = [](const std::string&) {});
 
 // The source's elements. `seed`: for random draws.
 std::unique_ptr<Records> CombineElements(const proto::Source& source, std::vector<Elements> inputs,

@@ -299,7 +299,7 @@ class PipelineOpener {
     StartElements(
         CombineElements(plan_.source, std::move(inputs), static_cast<uint64_t>(args_.seed)),
         plan_.source_def->name);
-    const Extent extent = CombineExtents(plan_.source, extents);
+    const Extent extent = CombineExtents(plan_.source, extents, args_.warn);
     count_ = extent.count;
     endless_ = extent.endless;
     schema_ = elements_.records->schema();

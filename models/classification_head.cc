@@ -69,31 +69,6 @@ bool CheckLabel(const HeadCall& call) {
   return fits;
 }
 
-bool IsZero(float weight) { return weight == 0; }
-
-// Returns the weights of the rows by their classes, f32[N]; an invalid Value without class_weight.
-Value ClassWeights(const HeadCall& call, int64_t classes) {
-  GraphBuilder& b = call.m.b;
-  const auto& weights = call.head.classification().class_weight();
-  if (!weights.empty() && weights.size() != classes) {
-    call.Fail("class_weight", absl::StrCat("class_weight: got ", weights.size(), " values, want ",
-                                           classes, ", one for each class"));
-    return {};
-  }
-  if (!weights.empty() && std::all_of(weights.begin(), weights.end(), IsZero)) {
-    call.Fail(
-        "class_weight",
-        "class_weight: got 0 for every class, so that nothing would be trained; want one > 0");
-    return {};
-  }
-  if (weights.empty() || !call.label.valid() || !call.m.purpose.train) return {};
-  const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
-  ScopedName scope(b, "class_weight");
-  const Value table = ConstantFloats(b, {weights.begin(), weights.end()}, classes);
-  const Value of_rows = Gather(b, table, call.label, 0);
-  return Reshape(b, of_rows, {b.shape(call.label).dims[0]});
-}
-
 // Adds the loss and the metrics of a head with one logit.
 void AddOneLogit(const HeadCall& call, proto::LossArgs args) {
   GraphBuilder& b = call.m.b;
@@ -106,7 +81,7 @@ void AddOneLogit(const HeadCall& call, proto::LossArgs args) {
     of_targets.label = BinaryTargets(b, call.label);
   }
   const LossDef& loss = *FindByName(LossList(), "sigmoid_cross_entropy");
-  const auto term = AddLoss(of_targets, loss, args, ClassWeights(call, 2));
+  const auto term = AddLoss(of_targets, loss, args, ClassWeights(call, head.class_weight(), 2));
   if (!term.has_value()) return;
   AddMeanMetric(call, *term, "accuracy", [&](ConfigErrors& errors) {
     const Value ids = Convert(b, Greater(b, call.logits, Scalar(b, 0)), DType::kS64);
@@ -125,10 +100,7 @@ void AddLogits(const HeadCall& call, const proto::LossArgs& args) {
               "pos_weight is for one logit; with a logit for each class use class_weight");
   }
   const std::vector<int64_t> dims = b.shape(call.logits).dims;
-  Value class_weights;
-  if (!call.label.valid() || IsWhole(b.shape(call.label).dtype)) {
-    class_weights = ClassWeights(call, dims[1]);
-  }
+  const Value class_weights = ClassWeights(call, head.class_weight(), dims[1]);
   const auto loss =
       AddLoss(call, *FindByName(LossList(), "sparse_softmax_cross_entropy"), args, class_weights);
   if (!loss.has_value()) return;

@@ -1,5 +1,6 @@
 #include "models/head_call.h"
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <utility>
@@ -38,6 +39,7 @@ bool FindTensors(HeadCall& call, const std::string& logits, const std::string& l
   if (logits_tensor->known()) call.logits = logits_tensor->value;
   if (logits_tensor->known()) call.mask = logits_tensor->mask;
   if (label_tensor->known()) call.label = label_tensor->value;
+  if (label_tensor->known()) call.label_mask = label_tensor->mask;
   // Predictions must not depend on labels, even if an input has labels.
   if (!m.purpose.has_losses() && logits_tensor->from_label) call.logits = {};
   return true;
@@ -49,7 +51,7 @@ bool CheckLogits(const HeadCall& call, const std::string& name, const WantedLogi
   ModelContext& m = call.m;
   const Shape shape = m.b.shape(call.logits);
   const auto got = [&] { return absl::StrCat(Quote(name), " of ", BatchShapeText(shape)); };
-  if (shape.dtype != DType::kF32 || shape.rank() != want.rank) {
+  if (shape.dtype != DType::kF32 || shape.rank() < want.rank || shape.rank() > want.max_rank) {
     call.Fail("logits", absl::StrCat("logits must be ", want.text, ", got ", got()));
     return false;
   }
@@ -118,6 +120,28 @@ Value BinaryTargets(GraphBuilder& b, Value label) {
   return Gather(b, table, label, 0, "targets");
 }
 
+Value ClassWeights(const HeadCall& call, const google::protobuf::RepeatedField<float>& weights,
+                   int64_t classes) {
+  GraphBuilder& b = call.m.b;
+  if (!weights.empty() && weights.size() != classes) {
+    call.Fail("class_weight", absl::StrCat("class_weight: got ", weights.size(), " values, want ",
+                                           classes, ", one for each class"));
+    return {};
+  }
+  const auto is_zero = [](float weight) { return weight == 0; };
+  if (!weights.empty() && std::all_of(weights.begin(), weights.end(), is_zero)) {
+    call.Fail(
+        "class_weight",
+        "class_weight: got 0 for every class, so that nothing would be trained; want one > 0");
+    return {};
+  }
+  if (weights.empty() || !call.label.valid() || !call.m.purpose.train) return {};
+  if (!IsWhole(b.shape(call.label).dtype)) return {};  // the loss reports it
+  const ScopedOrigins origins(b, kLossOrigin, NodeOrigin::Phase::kForward);
+  ScopedName scope(b, "class_weight");
+  return Gather(b, ConstantFloats(b, {weights.begin(), weights.end()}, classes), call.label, 0);
+}
+
 std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
                                 const proto::LossArgs& args, Value training_weights) {
   ModelContext& m = call.m;
@@ -140,13 +164,13 @@ std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
   const Tensor* const weights = m.tensors.Find("", args.weights());
   if (weights != nullptr && weights->known()) m.b.MarkWeights(weights->value);
   term.weights = MaskedWeights(m.b, term.weights, call.mask, term.elements);
+  term.weights = MaskedByLabel(m, call.place, FieldPath(call.kind, "label"), term.weights,
+                               call.label_mask, term.elements);
   m.losses.push_back(term);
   if (training_weights.valid() && m.purpose.train) {
     LossTerm& trained = m.losses.back();
-    const std::vector<int64_t> dims = m.b.shape(term.elements).dims;
-    const Value rows =
-        dims.size() == 1 ? training_weights : Broadcast(m.b, training_weights, dims, {0});
-    trained.elements = Mul(m.b, trained.elements, rows);
+    const Value weights_of_elements = AlignTo(m.b, training_weights, m.b.shape(term.elements));
+    trained.elements = Mul(m.b, trained.elements, weights_of_elements);
   }
   return term;
 }

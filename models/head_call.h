@@ -25,6 +25,7 @@ struct HeadCall {
   Value logits = {};
   Value label = {};
   Value mask = {};  // the mask of the logits
+  Value label_mask = {};
 
   // The full name of a prediction of the head.
   std::string Key(const std::string& name) const;
@@ -41,6 +42,7 @@ bool FindTensors(HeadCall& call, const std::string& logits, const std::string& l
 // The logits that a head wants.
 struct WantedLogits {
   int rank = 2;
+  int max_rank = rank;
   bool one_logit = false;  // a last dimension of 1 is allowed
   std::string text;        // in words, for messages
 };
@@ -70,10 +72,16 @@ void CheckNamesOfLabel(const HeadCall& call, const std::string& label,
 // the input finds any other label; without that check such a label becomes NaN.
 Value BinaryTargets(GraphBuilder& b, Value label);
 
+// Returns the factor of each label by its class in training, f32 in the shape of the label. Invalid
+// without `weights`, which are those of the head's field class_weight, in other modes, and after a
+// mistake in them, which is reported.
+Value ClassWeights(const HeadCall& call, const google::protobuf::RepeatedField<float>& weights,
+                   int64_t classes);
+
 // Adds the loss of (labels, logits), with its weights, to the model and returns it.
-// `training_weights`, f32[batch], are further weights of the rows in training, which the result
-// does not have; they may be invalid. Returns nullopt if labels or logits are not known, if the
-// purpose needs no loss, or after a mistake.
+// `training_weights`, one for each label, are further weights in training, which the result does
+// not have; they may be invalid. Returns nullopt if labels or logits are not known, if the purpose
+// needs no loss, or after a mistake.
 std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
                                 const proto::LossArgs& args, Value training_weights = {});
 

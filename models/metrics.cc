@@ -116,7 +116,7 @@ EvalMetric BuildOfAll(ModelContext& m, const proto::Metric& metric, const Config
     known = known && tensor != nullptr && tensor->known();
     if (!known) continue;
     call.tensors.push_back(tensor->value);
-    call.mask = tensor->mask;  // at the end: that of predictions or values
+    (field->name() == "labels" ? call.label_mask : call.mask) = tensor->mask;
   }
   if (!known) return {};
   EvalMetric result = def.build(call);
@@ -143,8 +143,9 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
 
 Value MetricCall::Weights(Value like) const {
   if (weights.has_value()) return *weights;
-  return MaskedWeights(b(), WeightsLike(m, place, name + ".weights", args.weights(), like), mask,
-                       like);
+  const Value given = WeightsLike(m, place, name + ".weights", args.weights(), like);
+  return MaskedByLabel(m, place, name + ".labels", MaskedWeights(b(), given, mask, like),
+                       label_mask, like);
 }
 
 EvalMetric MetricCall::MeanOf(Value values) const {

@@ -111,6 +111,19 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
                          kFedDTypes, tensor.dtype() == proto::STRING ? kNumbersOfStrings : "",
                          tensor.dtype() == proto::STRING && label ? kNamesOfClasses : ""));
   }
+  if (tensor.has_ignore_class()) {
+    const bool ids = tensor.dtype() == proto::INT32 || tensor.dtype() == proto::INT64;
+    if (!label || !ids) {
+      mistake(
+          "ignore_class",
+          absl::StrCat("only a label of class ids, INT32 or INT64, has one, got ",
+                       label ? "a label, " : "a feature, ", proto::DataType_Name(tensor.dtype())));
+    } else if (tensor.dtype() == proto::INT32 &&
+               tensor.ignore_class() != static_cast<int32_t>(tensor.ignore_class())) {
+      mistake("ignore_class", absl::StrCat("ignore_class must be an INT32 as the label is, got ",
+                                           tensor.ignore_class()));
+    }
+  }
   for (int i = 0; i < tensor.shape_size(); ++i) {
     if (IsDim(tensor.shape(i))) continue;
     const bool unknown = tensor.shape(i) < 1;
@@ -122,6 +135,15 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
                                  : ""));
   }
   return good;
+}
+
+// Gives the label a mask, and class 0 where it is `ignored`.
+void IgnoreClass(GraphBuilder& b, int64_t ignored, Tensor& label) {
+  b.MarkIgnored(label.value, ignored);
+  const DType dtype = b.shape(label.value).dtype;
+  const Value is_ignored = Equal(b, label.value, ConstantInt(b, dtype, {}, {ignored}));
+  label.mask = Select(b, is_ignored, Scalar(b, 0), Scalar(b, 1));
+  label.value = Select(b, is_ignored, ConstantInt(b, dtype, {}, {0}), label.value);
 }
 
 // Adds one infeed slot for each tensor and declares the tensors.
@@ -146,6 +168,7 @@ void BuildFeatures(ModelContext& m,
                                   kMaxTensorBytes >> 40, " TiB"));
       } else {
         declared.value = m.b.AddInfeed(tensor.name(), shape);
+        if (tensor.has_ignore_class()) IgnoreClass(m.b, tensor.ignore_class(), declared);
         // Layers compute in f32, whatever the type of storage.
         if (shape.dtype == DType::kBF16) declared.value = Convert(m.b, declared.value, DType::kF32);
         declared.state = Tensor::State::kKnown;

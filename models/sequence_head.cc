@@ -1,8 +1,8 @@
-// sequence: logits (N, T, C), C > 1; label (N, T), class ids. Loss: sparse softmax cross entropy at
-// every position. Predictions: class_ids s64 (N, T), classes (their names, if there are any),
-// probabilities and logits (N, T, C). Metrics: accuracy; average_loss, the weighted mean of the
-// loss; perplexity = exp(l) and bits_per_character = l / ln 2, where l is that mean without
-// label_smoothing.
+// sequence: logits (N, T, C) or (N, H, W, C), C > 1; label (N, T) or (N, H, W), class ids. Loss:
+// sparse softmax cross entropy at every position. Predictions: class_ids s64 in the label's shape,
+// classes (their names, if there are any), probabilities and logits in that of the logits. Metrics:
+// accuracy; average_loss, the weighted mean of the loss; perplexity = exp(l) and bits_per_character
+// = l / ln 2, where l is that mean without label_smoothing.
 #include <cmath>
 #include <numbers>
 
@@ -44,22 +44,28 @@ void BuildSequenceHead(ModelContext& m, const proto::Head& head, const ConfigPla
   const proto::SequenceHead& args = head.sequence();
   HeadCall call{m, place, head, "sequence"};
   if (!FindTensors(call, args.logits(), args.label())) return;
-  const WantedLogits want = {.rank = 3,
-                             .text = "f32[N,T,C], one value for each class at each position"};
+  const WantedLogits want = {
+      .rank = 3,
+      .max_rank = 4,
+      .text = "f32[N,T,C] or f32[N,H,W,C], one value for each class at each position"};
   if (!CheckLogits(call, args.logits(), want, "softmax")) return;
   const auto& names = args.label_vocabulary();
-  if (call.logits.valid()) CheckVocabulary(call, names, m.b.shape(call.logits).dims[2]);
+  if (call.logits.valid()) CheckVocabulary(call, names, m.b.shape(call.logits).dims.back());
   CheckNamesOfLabel(call, args.label(), names);
   proto::LossArgs loss_args;
   loss_args.set_weights(args.weights());
   loss_args.set_label_smoothing(args.label_smoothing());
   const LossDef& loss_def = *FindByName(LossList(), "sparse_softmax_cross_entropy");
-  if (const auto loss = AddLoss(call, loss_def, loss_args)) {
+  Value class_weights;
+  if (call.logits.valid()) {
+    class_weights = ClassWeights(call, args.class_weight(), m.b.shape(call.logits).dims.back());
+  }
+  if (const auto loss = AddLoss(call, loss_def, loss_args, class_weights)) {
     AddSequenceMetrics(call, loss_def, loss_args, *loss);
   }
   if (!m.purpose.has_predictions() || !call.logits.valid()) return;
   ScopedName scope(m.b, "predictions");
-  const Value ids = ArgMax(m.b, call.logits, 2, DType::kS64);
+  const Value ids = ArgMax(m.b, call.logits, m.b.shape(call.logits).rank() - 1, DType::kS64);
   m.AddPrediction(place, call.Key("class_ids"), ids);
   if (!names.empty()) {
     m.AddPrediction(place, call.Key("classes"), ids);

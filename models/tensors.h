@@ -24,8 +24,10 @@ struct Tensor {
     kBroken,   // a mistake of it is reported already
   };
   State state = State::kBroken;
-  Value value;              // valid if the state is kKnown
-  Value mask;               // f32 (batch, time), 0 at padding; invalid if there is no padding
+  Value value;  // valid if the state is kKnown
+  // f32 (batch, time), 0 at padding; of a label its shape, 0 where it is ignore_class. Invalid if
+  // all counts.
+  Value mask;
   bool from_label = false;  // true if the tensor depends on a label
 
   bool known() const { return state == State::kKnown; }

@@ -40,6 +40,8 @@ struct ConvertArgs {
   std::optional<int64_t> size;
   // synthetic pictures: "JPEG" or "PNG", and the records are those of `images`. Empty: image_raw.
   std::string encode = {};
+  // synthetic pictures without `encode`: each record has mask_raw, too.
+  bool masks = false;
   // synthetic sentence_pairs, of sequence_length tokens each: the number of ids, and the most
   // masked tokens of a record.
   std::optional<int64_t> vocabulary_size;

@@ -117,6 +117,14 @@ Picture DrawPicture(const PictureSubject& subject, uint64_t seed, uint64_t i, in
   return subject.draw(draws, size);
 }
 
+std::string MaskOf(const Picture& picture) {
+  std::string mask;
+  for (const float part : picture.coverage) {
+    mask.push_back(static_cast<char>(part >= 0.5f ? picture.label + 1 : 0));
+  }
+  return mask;
+}
+
 void PaintPicture(const Picture& picture, uint64_t seed, uint64_t i, std::string* bytes) {
   static const std::array<float, kQuantiles> quantiles = NormalQuantiles();
   const std::vector<float> values = WithoutNoise(picture);

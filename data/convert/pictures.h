@@ -31,6 +31,9 @@ std::span<const PictureSubject> PictureSubjects();
 
 // Draws picture `i` of a seed. The result does not depend on which other pictures are drawn.
 Picture DrawPicture(const PictureSubject& subject, uint64_t seed, uint64_t i, int64_t size);
+// Returns a class for each pixel, bytes [size, size]: the label + 1 where the figure covers half of
+// the pixel or more, 0 elsewhere.
+std::string MaskOf(const Picture& picture);
 // Writes the picture's bytes [size, size, channels]. Normal noise of standard deviation 0.1 is
 // added to each value, the sum is clipped to 0..1, multiplied by 255 and rounded.
 void PaintPicture(const Picture& picture, uint64_t seed, uint64_t i, std::string* bytes);

@@ -51,6 +51,9 @@ absl::Status CheckPictures(const ConvertArgs& args) {
     return absl::InvalidArgumentError(
         absl::StrCat("--encode: got ", Quote(args.encode), ", want JPEG or PNG"));
   }
+  if (args.masks && !args.encode.empty()) {
+    return absl::InvalidArgumentError("--masks: want none with --encode, whose records have none");
+  }
   return CheckRange("size", args.size.value_or(kMinSize), kMinSize, kMaxSize, " pixels");
 }
 
@@ -83,6 +86,7 @@ absl::Status WritePictures(const PictureSubject& subject, const ConvertArgs& arg
     const Picture picture = DrawPicture(subject, seed, i, size);
     example.set_label(picture.label);
     PaintPicture(picture, seed, i, &example.image());
+    if (args.masks) example.set_mask(MaskOf(picture));
     if (args.encode.empty()) {
       RETURN_IF_ERROR(write(example.example()));
       continue;
@@ -140,7 +144,7 @@ const std::vector<Subject>& Subjects() {
     auto* const subjects = new std::vector<Subject>;
     for (const PictureSubject& subject : PictureSubjects()) {
       subjects->push_back({.name = subject.name,
-                           .flags = {"size", "encode"},
+                           .flags = {"size", "encode", "masks"},
                            .check = CheckPictures,
                            .write = std::bind_front(WritePictures, std::cref(subject))});
     }
@@ -168,6 +172,7 @@ absl::Status CheckFlags(const ConvertArgs& args, const Subject& subject) {
   for (const auto& [flag, given] :
        {std::pair("size", args.size.has_value()),
         {"encode", !args.encode.empty()},
+        {"masks", args.masks},
         {"sequence_length", args.sequence_length.has_value()},
         {"vocabulary_size", args.vocabulary_size.has_value()},
         {"max_predictions_per_seq", args.max_predictions.has_value()}}) {

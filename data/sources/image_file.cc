@@ -1,5 +1,5 @@
 // image_file { file feature }: each file is a record, a tf.Example with the file's bytes as its one
-// feature, and the column "file" has the file's name.
+// feature, and the column file_key, if there is one, has the file's name.
 #include <utility>
 
 #include "data/sources/files.h"
@@ -67,8 +67,16 @@ std::optional<Schema> ImageFileSchema(const proto::Source& source, ConfigErrors&
     errors.Add("file", "got \"-\" (standard input), want files: each is an image");
   }
   CheckColumnName(config.feature(), {}, "feature", errors);
+  Schema schema = {{kRecord, proto::STRING, {}}};
+  if (!config.file_key().empty()) {
+    CheckColumnName(config.file_key(), {}, "file_key", errors);
+    if (config.file_key() == kRecord) {
+      errors.Add("file_key", absl::StrCat(Quote(kRecord), " is the key of the image itself"));
+    }
+    schema.push_back({config.file_key(), proto::STRING, {}});
+  }
   if (!errors.empty()) return std::nullopt;
-  return Schema{{kRecord, proto::STRING, {}}, {kFile, proto::STRING, {}}};
+  return schema;
 }
 
 absl::StatusOr<OpenedSource> OpenImageFile(const proto::Source& source, const SourceArgs& args) {
@@ -77,7 +85,8 @@ absl::StatusOr<OpenedSource> OpenImageFile(const proto::Source& source, const So
   ASSIGN_OR_RETURN(opened.files, ExpandFileNames(config.file(), args.directory, args.where));
   opened.count = std::ssize(opened.files);
   opened.records = std::make_unique<StreamedRecords>(
-      std::make_unique<ImageFileReader>(opened.files, config.feature()), kRecord, kFile);
+      std::make_unique<ImageFileReader>(opened.files, config.feature()), kRecord,
+      config.file_key());
   return opened;
 }
 

@@ -4,6 +4,7 @@
 #ifndef TPURUN_RUNTIME_IR_GRAPH_H_
 #define TPURUN_RUNTIME_IR_GRAPH_H_
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -53,6 +54,9 @@ struct InfeedSlot {
   std::string name;
   Shape shape;  // one replica's share: the leading dimension is the batch size of a replica
   bool is_weight = false;  // the weights of a loss, which must be finite and >= 0
+  // Of ids: one that is no class. What reads the others as classes reads them through an
+  // element-wise op, which gives a class for this one.
+  std::optional<int64_t> ignored = std::nullopt;
 };
 
 // How a new variable is filled. Element i is drawn from stream StreamOf(variable name).
@@ -137,6 +141,7 @@ class Graph {
   void AddOrigins(int node, const Origins& origins);
   int AddInfeed(InfeedSlot slot);
   void SetIsWeight(int slot) { infeed_[slot].is_weight = true; }
+  void SetIgnored(int slot, int64_t id) { infeed_[slot].ignored = id; }
   int AddVariable(Variable variable);
   void SetPerCore(int variable) { variables_[variable].per_core = true; }
   void AddOutput(std::string name, Value value, int64_t period = 1);

@@ -77,9 +77,19 @@ Value GraphBuilder::AddInfeed(const std::string& name, const Shape& shape) {
 }
 
 void GraphBuilder::MarkWeights(Value value) {
-  if (!status_.ok() || !value.valid()) return;
+  const int slot = SlotOf(value);
+  if (slot >= 0) graph_.SetIsWeight(slot);
+}
+
+void GraphBuilder::MarkIgnored(Value value, int64_t id) {
+  const int slot = SlotOf(value);
+  if (slot >= 0) graph_.SetIgnored(slot, id);
+}
+
+int GraphBuilder::SlotOf(Value value) const {
+  if (!status_.ok() || !value.valid()) return -1;
   const Node& node = graph_.node(value);
-  if (node.op == &InfeedOp()) graph_.SetIsWeight(static_cast<int>(node.attrs.Int("slot")));
+  return node.op == &InfeedOp() ? static_cast<int>(node.attrs.Int("slot")) : -1;
 }
 
 }  // namespace tpurun

@@ -39,6 +39,8 @@ class GraphBuilder {
   void Update(int variable, Value value);
   // Adds an infeed slot and returns the node that reads it.
   Value AddInfeed(const std::string& name, const Shape& shape);
+  // The slot of the value, if it has one, feeds ids of which one is no class: InfeedSlot::ignored.
+  void MarkIgnored(Value value, int64_t id);
   // The slot of the value, if it has one, feeds weights: InfeedSlot::is_weight.
   void MarkWeights(Value value);
   void AddOutput(const std::string& name, Value value, int64_t period = 1) {
@@ -58,6 +60,9 @@ class GraphBuilder {
   void set_origins(Origins origins) { origins_ = std::move(origins); }
 
  private:
+  // The slot that the value reads, or -1.
+  int SlotOf(Value value) const;
+
   Graph graph_;
   absl::Status status_;
   std::string scope_;

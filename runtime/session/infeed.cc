@@ -70,14 +70,24 @@ double NumberAt(DType dtype, const std::byte* values, int64_t i) {
   }
 }
 
-// Returns the infeed slot that has the same elements as `value`, or -1 if `value` is computed.
+int SlotOf(const Node& node) {
+  return node.op->flags.source && node.attrs.Has("slot") ? node.attrs.Int("slot") : -1;
+}
+
+// Returns the infeed slot that has the same elements as `value`, or, but for one that is no class,
+// the same classes (InfeedSlot::ignored); -1 if `value` is computed.
 int SlotBehind(const Graph& graph, Value value) {
   const Node* node = &graph.nodes()[value.node];
   while (node->op->flags.copies_elements && node->inputs.size() == 1 &&
          graph.shape(node->inputs[0]).num_elements() == node->shapes[0].num_elements()) {
     node = &graph.nodes()[node->inputs[0].node];
   }
-  return node->op->flags.source && node->attrs.Has("slot") ? node->attrs.Int("slot") : -1;
+  if (!node->op->flags.elementwise) return SlotOf(*node);
+  for (const Value read : node->inputs) {
+    const int slot = SlotOf(graph.node(read));
+    if (slot >= 0 && graph.infeed()[slot].ignored.has_value()) return slot;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -141,7 +151,7 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
           feature.num_ids));
     }
     infeed->class_ids_.push_back({title, feature.is_label ? "a class" : "an id", slot, shape.dtype,
-                                  shape.row_elements(), classes->second});
+                                  shape.row_elements(), classes->second, slots[slot].ignored});
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (fed[slot] || infeed->options_.unread.count(slots[slot].name) > 0) continue;
@@ -286,10 +296,11 @@ absl::Status Infeed::CheckClasses(const std::byte* entry, int64_t rows) const {
     for (int64_t i = 0; i < rows * ids.row_elements; ++i) {
       const int64_t id = ids.dtype == DType::kS64 ? reinterpret_cast<const int64_t*>(values)[i]
                                                   : reinterpret_cast<const int32_t*>(values)[i];
-      if (id >= 0 && id < ids.classes) continue;
-      return absl::DataLossError(
-          absl::StrCat(source_->Where(options_.rows.begin + i / ids.row_elements), ": ", ids.title,
-                       " is ", id, ", want ", ids.noun, " in [0, ", ids.classes, ")"));
+      if ((id >= 0 && id < ids.classes) || id == ids.ignored) continue;
+      return absl::DataLossError(absl::StrCat(
+          source_->Where(options_.rows.begin + i / ids.row_elements), ": ", ids.title, " is ", id,
+          ", want ", ids.noun, " in [0, ", ids.classes, ")",
+          ids.ignored.has_value() ? absl::StrCat(" or ignore_class, ", *ids.ignored) : ""));
     }
   }
   return absl::OkStatus();

@@ -128,6 +128,7 @@ class Infeed {
     DType dtype;
     int64_t row_elements;
     int64_t classes;
+    std::optional<int64_t> ignored;
   };
   struct Weights {
     std::string title;  // `feature "weight"`

@@ -118,6 +118,22 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
       {"a label of vectors", IrisWith(4, R"(label { name: "Species" dtype: INT32 shape: 2 })"),
        "model.textproto:8:8: head 0: labels must be one class id for each row of logits, want "
        "s32[N], got s32[N,2] for logits f32[N,3]"},
+      {"ignore_class", R"(feature { name: "x" shape: 2 ignore_class: 0 }
+label { name: "y" ignore_class: 0 }
+label { name: "z" dtype: INT32 ignore_class: 4294967296 })",
+       "model.textproto:1:30: feature 0 \"x\": only a label of class ids, INT32 or INT64, has one, "
+       "got "
+       "a feature, FLOAT32\n"
+       "model.textproto:2:19: label 0 \"y\": only a label of class ids, INT32 or INT64, has one, "
+       "got a "
+       "label, FLOAT32\n"
+       "model.textproto:3:32: label 1 \"z\": ignore_class must be an INT32 as the label is, got "
+       "4294967296"},
+      {"ignore_class of several classes of an example", R"(feature { name: "x" shape: 2 }
+label { name: "y" dtype: INT32 shape: 2 ignore_class: 9 }
+head { multi_label { logits: "x" label: "y" } })",
+       "model.textproto:3:34: head 0: a label with ignore_class must have one class id for each of "
+       "the values f32[N] that count or not, got f32[N,2]"},
       {"label_smoothing",
        IrisWith(
            8,
@@ -184,7 +200,8 @@ optimizer { gradient_descent {} learning_rate { constant: 1 } loss: "l" })",
       {"a sequence head of examples",
        IrisWith(8, R"(head { sequence { logits: "logits" label: "Species" label_smoothing: 2 } }
 head { name: "b" sequence {} })"),
-       "model.textproto:8:19: head 0: logits must be f32[N,T,C], one value for each class at each "
+       "model.textproto:8:19: head 0: logits must be f32[N,T,C] or f32[N,H,W,C], one value for "
+       "each class at each "
        "position, got \"logits\" of f32[N,3]\n"
        "model.textproto:8:53: head 0: label_smoothing must be in [0, 1), got 2\n"
        "model.textproto:9:18: head 1 \"b\": logits is missing\n"

@@ -425,6 +425,23 @@ TEST(InfeedTest, ClassesAreThoseOfTheSmallestLayerThatReadsTheIds) {
   EXPECT_EQ(ClassesOf(b.Take()), (std::map<std::string, int64_t>{{"column", 3}}));
 }
 
+TEST(InfeedTest, AnIdThatIsNoClassIsReadThroughASelect) {
+  GraphBuilder b(Graph("classes", 1));
+  const Value ids = b.AddInfeed("ids", {DType::kS32, {4}});
+  const Value computed = b.AddInfeed("computed", {DType::kS32, {4}});
+  const Value logits = b.AddInfeed("logits", {DType::kF32, {4, 10}});
+  b.MarkIgnored(ids, 255);
+  for (const Value read : {ids, computed}) {
+    const Value none = Equal(b, read, ConstantInt(b, DType::kS32, {}, {255}));
+    const Value zero = ConstantInt(b, DType::kS32, {}, {0});
+    SparseSoftmaxCrossEntropy(b, logits, Select(b, none, zero, read));
+  }
+  ASSERT_TRUE(b.status().ok()) << b.status();
+  EXPECT_EQ(b.graph().infeed()[0].ignored, 255);
+  EXPECT_EQ(b.graph().infeed()[1].ignored, std::nullopt);
+  EXPECT_EQ(ClassesOf(b.Take()), (std::map<std::string, int64_t>{{"ids", 10}}));
+}
+
 TEST(InfeedTest, IdsOfRowsOfEachExampleAreFewerThanItHas) {
   GraphBuilder b(Graph("classes", 1));
   const Value of_example = b.AddInfeed("of_example", {DType::kS32, {4, 2}});
