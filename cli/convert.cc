@@ -198,6 +198,7 @@ absl::Status ConvertCommand(const CommandLine& command) {
       .seed = command.GetInt("seed"),
       .size = number("size"),
       .encode = command.GetString("encode"),
+      .masks = command.GetBool("masks"),
       .vocabulary_size = number("vocabulary_size"),
       .max_predictions = number("max_predictions_per_seq"),
       .sequence_length = number("sequence_length"),

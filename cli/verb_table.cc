@@ -412,6 +412,10 @@ std::span<const Verb> Verbs() {
              .value_name = "JPEG|PNG",
              .help = "synthetic: digits and shapes as encoded images, with the features of "
                      "convert images"},
+            {.name = "masks",
+             .type = Flag::Type::kBool,
+             .help = "synthetic: of digits and shapes also mask_raw, a byte for each pixel: its "
+                     "label + 1 at the figure, 0 elsewhere; not with --encode"},
             {.name = "begin",
              .type = Flag::Type::kDouble,
              .value_name = "SHARE",

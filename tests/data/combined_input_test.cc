@@ -61,6 +61,27 @@ TEST(CombinedInputTest, ShardsOfASampleHaveEachElementOnce) {
   EXPECT_EQ(std::set<std::string>(rows.begin(), rows.end()).size(), 10);
 }
 
+TEST(CombinedInputTest, AZipWarnsOfElementsThatAreNotRead) {
+  const auto warnings = [](const std::string& first, const std::string& second) {
+    std::vector<std::string> warnings;
+    InputFnArgs args = FeatureArgs("x s64[]", ModeKey::kEval, 1);
+    args.warn = [&](const std::string& message) { warnings.push_back(message); };
+    const std::string other =
+        absl::StrCat("source { from_tensor_slices { feature { name: \"y\" int64 { value: [", second,
+                     "] } } } }");
+    const auto input = Open(TrainConfig(absl::StrCat("source { zip { input { ", Slices(first),
+                                                     " } input { ", other, " } } }")),
+                            args);
+    EXPECT_TRUE(input.ok()) << input.status();
+    return warnings;
+  };
+  EXPECT_EQ(warnings("1, 2", "3, 4"), std::vector<std::string>{});
+  EXPECT_EQ(
+      warnings("1, 2, 3", "4, 5"),
+      std::vector<std::string>{"zip: input[1] has 2 elements, and before it there are 3: what "
+                               "is behind the shorter end is not read. Are they pairs?"});
+}
+
 TEST(CombinedInputTest, APositionBelongsToTheWeights) {
   const auto open = [](const std::string& fields) {
     return Open(TrainConfig(Sampled(Slices("1, 2"), Slices("3, 4"), "", fields)),

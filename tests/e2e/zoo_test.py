@@ -14,6 +14,7 @@ IMAGES = {
     'resnet_cifar': ('shapes', 32, 16),
     'resnet_images': ('shapes', 80, 16),
     'resnet50': ('shapes', 224, 8),
+    'unet': ('shapes', 32, 16),
 }
 # What makes each small, and how many characters it writes: more than the transformer's window holds.
 TEXTS = {
@@ -44,14 +45,15 @@ class ZooTest(ProgramTest):
                 self.assertGreater(model['parameters'], 1000)
 
     def test_small_ones_train_and_evaluate(self):
-        for name in ('mnist_bn', 'resnet_cifar', 'resnet_images'):
+        more = {'resnet_images': ['--encode=JPEG'], 'unet': ['--masks']}
+        for name in ('mnist_bn', 'resnet_cifar', 'resnet_images', 'unet'):
             with self.subTest(name):
                 kind, size, batch = IMAGES[name]
                 config = self.config(name)
                 for file, seed in (('train', 1), ('test', 2)):
                     self.succeed('convert', 'synthetic', kind, '--examples=64', f'--size={size}',
                                  f'--seed={seed}', f'--output={self.path(name, file)}.tfrecord',
-                                 *(['--encode=JPEG'] if name == 'resnet_images' else []))
+                                 *more.get(name, []))
                 model_dir = f'--model_dir={self.path(name, "model")}'
                 trained = self.succeed('train', config, model_dir, '--max_steps=2',
                                        f'--train_batch_size={batch}', '--unset', 'train.epochs')

@@ -100,7 +100,7 @@ class PageTest(unittest.TestCase):
 
     def test_cookbook(self):
         text = open("cli/manual/cookbook.md").read()
-        self.assertEqual(re.findall(r"^## (\d+)\. ", text, re.MULTILINE), [str(i) for i in range(1, 16)])
+        self.assertEqual(re.findall(r"^## (\d+)\. ", text, re.MULTILINE), [str(i) for i in range(1, 17)])
         output = self.output_of("cli/manual/cookbook.md")
         # Weights of classes find the rare class.
         self.assertIn('"recall_of_2":0}', output)
@@ -109,6 +109,7 @@ class PageTest(unittest.TestCase):
         self.assertIn('{"classes":["positive"]}\n{"classes":["negative"]}', output)
         tuned = re.search(r'{"examples":299,"accuracy":(\S+)}', output)
         self.assertGreaterEqual(float(tuned.group(1)), 0.9)
+        self.assertRegex(output, r'{"examples":256,"accuracy":0\.\d+,"mean_iou":0\.\d+}')
 
     def test_model_dir(self):
         self.assertIn("int64", self.output_of("cli/manual/model_dir.md"))
