@@ -8,9 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "data/sampled_records.h"
+#include "data/sources/files.h"
 #include "data/zipped_records.h"
 #include "proto/source_locations.h"
 #include "runtime/base/text.h"
+#include "runtime/io/file.h"
 
 namespace tpurun {
 namespace {
@@ -71,24 +73,38 @@ std::optional<Schema> SampleSchemas(const proto::SampleFromDatasets& sample,
   return inputs[0];
 }
 
-// Warns if an input and those before it, of known lengths, have no elements side by side.
-void WarnOfRest(const Extent& before, const Extent& input, size_t index,
-                const std::function<void(const std::string&)>& warn) {
-  const bool known =
-      !before.endless && !input.endless && before.count.has_value() && input.count.has_value();
-  if (!known || *before.count == *input.count) return;
-  warn(absl::StrCat("zip: ", InputPath(index), " has ", *input.count,
-                    " elements, and before it there are ", *before.count,
-                    ": what is behind the shorter end is not read. Are they pairs?"));
+// The name that the files of a pair share.
+std::string NameOfPair(const std::string& file) {
+  const std::string name = BaseName(file);
+  return name.substr(0, name.rfind('.'));
+}
+
+// Says which image files of all inputs are the first that are side by side and have other names;
+// empty if there are none, or if inputs are of something else.
+std::string OtherNames(const proto::Zip& zip, const std::string& directory) {
+  std::vector<std::vector<std::string>> files;
+  for (const proto::Input& input : zip.input()) {
+    if (!input.source().has_image_file()) return "";
+    absl::StatusOr<std::vector<std::string>> found =
+        ExpandFileNames(input.source().image_file().file(), directory,
+                        [](const std::string& field) { return field; });
+    if (!found.ok()) return "";  // reported where they are opened
+    files.push_back(*std::move(found));
+  }
+  for (size_t i = 1; i < files.size(); ++i) {
+    for (size_t n = 0; n < std::min(files[0].size(), files[i].size()); ++n) {
+      if (NameOfPair(files[0][n]) == NameOfPair(files[i][n])) continue;
+      return absl::StrCat(Quote(files[0][n]), " is beside ", Quote(files[i][n]),
+                          ": are they a pair? Files are side by side in the order of their names");
+    }
+  }
+  return "";
 }
 
 // The shortest of those that end.
-Extent ZipExtents(const std::vector<Extent>& inputs,
-                  const std::function<void(const std::string&)>& warn) {
+Extent ZipExtents(const std::vector<Extent>& inputs) {
   Extent zipped{.endless = true};
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Extent& input = inputs[i];
-    WarnOfRest(zipped, input, i, warn);
+  for (const Extent& input : inputs) {
     if (input.endless) continue;
     if (zipped.endless) {
       zipped = input;
@@ -127,10 +143,25 @@ std::optional<Schema> CombineSchemas(const proto::Source& source, const std::vec
                           : SampleSchemas(source.sample_from_datasets(), inputs, errors);
 }
 
-Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs,
-                      const std::function<void(const std::string&)>& warn) {
-  return source.has_zip() ? ZipExtents(inputs, warn)
+Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs) {
+  return source.has_zip() ? ZipExtents(inputs)
                           : SampleExtents(source.sample_from_datasets(), inputs);
+}
+
+void WarnOfOddPairs(const proto::Source& source, const std::vector<Extent>& inputs,
+                    const std::string& directory,
+                    const std::function<void(const std::string&)>& warn) {
+  if (!source.has_zip()) return;
+  const Extent zipped = ZipExtents(inputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].endless || !inputs[i].count.has_value() || !zipped.count.has_value()) continue;
+    if (*inputs[i].count == *zipped.count) continue;
+    warn(absl::StrCat("zip: ", InputPath(i), " has ", *inputs[i].count,
+                      " elements, of which only the first ", *zipped.count,
+                      " are read: another input ends there"));
+  }
+  const std::string other = OtherNames(source.zip(), directory);
+  if (!other.empty()) warn(absl::StrCat("zip: ", other));
 }
 
 std::unique_ptr<Records> CombineElements(const proto::Source& source, std::vector<Elements> inputs,

@@ -28,11 +28,14 @@ struct Extent {
   ElementCount count;  // of one pass; if it is endless, not of interest
 };
 
-// That of the source's elements, from those of its inputs. `warn` is told of a zip that leaves
-// elements of an input unread.
-Extent CombineExtents(
-    const proto::Source& source, const std::vector<Extent>& inputs,
-    const std::function<void(const std::string&)>& warn = [](const std::string&) {});
+// That of the source's elements, from those of its inputs.
+Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& inputs);
+
+// Warns if the inputs of a zip look like no pairs: if one, of known length, ends before another, or
+// if image files side by side have other names. Relative files are in `directory`.
+void WarnOfOddPairs(const proto::Source& source, const std::vector<Extent>& inputs,
+                    const std::string& directory,
+                    const std::function<void(const std::string&)>& warn);
 
 // The source's elements. `seed`: for random draws.
 std::unique_ptr<Records> CombineElements(const proto::Source& source, std::vector<Elements> inputs,

@@ -287,9 +287,8 @@ class PipelineOpener {
       extents.push_back({part.endless_, part.count_});
       files_.insert(files_.end(), part.files_.begin(), part.files_.end());
       RETURN_IF_ERROR(AddAssets(part));
-      if (FindColumn(plan_.inputs[i]->output, kHeader) >= 0) {
+      if (FindColumn(plan_.inputs[i]->output, kHeader) >= 0)
         headers_.insert(headers_.end(), part.headers_.begin(), part.headers_.end());
-      }
       if (plan_.source.has_zip()) num_ids_.merge(part.num_ids_);
       reads_once_ = reads_once_ || part.reads_once_;
       source_reads_once_ = source_reads_once_ || part.source_reads_once_;
@@ -299,7 +298,8 @@ class PipelineOpener {
     StartElements(
         CombineElements(plan_.source, std::move(inputs), static_cast<uint64_t>(args_.seed)),
         plan_.source_def->name);
-    const Extent extent = CombineExtents(plan_.source, extents, args_.warn);
+    WarnOfOddPairs(plan_.source, extents, plan_.directory, args_.warn);
+    const Extent extent = CombineExtents(plan_.source, extents);
     count_ = extent.count;
     endless_ = extent.endless;
     schema_ = elements_.records->schema();

@@ -38,8 +38,8 @@ bool FindTensors(HeadCall& call, const std::string& logits, const std::string& l
   if (label_tensor->state == Tensor::State::kBroken) return false;
   if (logits_tensor->known()) call.logits = logits_tensor->value;
   if (logits_tensor->known()) call.mask = logits_tensor->mask;
-  if (label_tensor->known()) call.label = label_tensor->value;
-  if (label_tensor->known()) call.label_mask = label_tensor->mask;
+  if (label_tensor->known()) call.label = ClassesOfLabel(m.b, *label_tensor);
+  if (label_tensor->known()) call.counted = label_tensor->counted;
   // Predictions must not depend on labels, even if an input has labels.
   if (!m.purpose.has_losses() && logits_tensor->from_label) call.logits = {};
   return true;
@@ -165,7 +165,7 @@ std::optional<LossTerm> AddLoss(const HeadCall& call, const LossDef& loss,
   if (weights != nullptr && weights->known()) m.b.MarkWeights(weights->value);
   term.weights = MaskedWeights(m.b, term.weights, call.mask, term.elements);
   term.weights = MaskedByLabel(m, call.place, FieldPath(call.kind, "label"), term.weights,
-                               call.label_mask, term.elements);
+                               call.counted, term.elements);
   m.losses.push_back(term);
   if (training_weights.valid() && m.purpose.train) {
     LossTerm& trained = m.losses.back();

@@ -24,8 +24,8 @@ struct HeadCall {
   // The tensors of the head. A tensor that is not known in this mode is invalid.
   Value logits = {};
   Value label = {};
-  Value mask = {};  // the mask of the logits
-  Value label_mask = {};
+  Value mask = {};     // the mask of the logits
+  Value counted = {};  // as Tensor::counted, of the label
 
   // The full name of a prediction of the head.
   std::string Key(const std::string& name) const;

@@ -33,8 +33,7 @@ bool IsUseful(const Message& message, const FieldDescriptor& field) {
   for (const FieldDescriptor* other : ExcludedBy(field)) {
     if (IsSet(message, *other)) return false;
   }
-  const std::string& needed = RulesOf(field).needs();
-  return needed.empty() || IsOn(message, *message.GetDescriptor()->FindFieldByName(needed));
+  return HasNeeds(message, field);
 }
 
 // Clears the fields of `arguments` (the layer's field `path`) that a default set, according to

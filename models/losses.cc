@@ -41,7 +41,7 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
   ScopedName scope(m.b, term.name);
   ConfigErrors misfits;
   LossCall call{.b = m.b,
-                .labels = labels->value,
+                .labels = ClassesOfLabel(m.b, *labels),
                 .predictions = predictions->value,
                 .args = args,
                 .errors = misfits};
@@ -51,7 +51,7 @@ Tensor BuildLoss(ModelContext& m, const proto::Loss& loss, const ConfigPlace& pl
   term.weights = WeightsLike(m, place, def->name + ".weights", args.weights(), term.elements);
   term.weights = MaskedWeights(m.b, term.weights, predictions->mask, term.elements);
   term.weights =
-      MaskedByLabel(m, place, def->name + ".labels", term.weights, labels->mask, term.elements);
+      MaskedByLabel(m, place, def->name + ".labels", term.weights, labels->counted, term.elements);
   return {.state = Tensor::State::kKnown, .value = term.elements, .from_label = from_label};
 }
 
@@ -414,16 +414,16 @@ Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements) 
 }
 
 Value MaskedByLabel(ModelContext& m, const ConfigPlace& place, const std::string& field,
-                    Value weights, Value mask, Value elements) {
-  if (!mask.valid()) return weights;
+                    Value weights, Value counted, Value elements) {
+  if (!counted.valid()) return weights;
   GraphBuilder& b = m.b;
-  const Value counted = AlignTo(b, mask, b.shape(elements));
-  if (counted.valid()) return weights.valid() ? Mul(b, weights, counted) : counted;
+  const Value of_elements = AlignTo(b, counted, b.shape(elements));
+  if (of_elements.valid()) return weights.valid() ? Mul(b, weights, of_elements) : of_elements;
   m.errors.Add(place, field,
                absl::StrCat("a label with ignore_class must have one class id for each of the "
                             "values ",
                             BatchShapeText(b.shape(elements)), " that count or not, got ",
-                            BatchShapeText(b.shape(mask))));
+                            BatchShapeText(b.shape(counted))));
   return {};
 }
 

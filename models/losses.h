@@ -56,11 +56,11 @@ Value WeightsLike(ModelContext& m, const ConfigPlace& place, const std::string& 
 // if `weights` is invalid.
 Value MaskedWeights(GraphBuilder& b, Value weights, Value mask, Value elements);
 
-// Returns the weights of `elements` times the mask of their label (Tensor::mask), or `weights` if
-// the label has none. Reports a label whose values are not one for each of the elements, under
+// Returns the weights of `elements` times Tensor::counted of their label, or `weights` if that is
+// invalid. Reports a label whose values are not one for each of the elements, under
 // `field`, and then returns an invalid Value.
 Value MaskedByLabel(ModelContext& m, const ConfigPlace& place, const std::string& field,
-                    Value weights, Value mask, Value elements);
+                    Value weights, Value counted, Value elements);
 
 // Builds the model's own `loss` entries and declares each under its name. A loss that depends on an
 // absent label is left out.

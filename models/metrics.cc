@@ -115,8 +115,13 @@ EvalMetric BuildOfAll(ModelContext& m, const proto::Metric& metric, const Config
                                       /*or_of_head=*/field->name() != "labels");
     known = known && tensor != nullptr && tensor->known();
     if (!known) continue;
-    call.tensors.push_back(tensor->value);
-    (field->name() == "labels" ? call.label_mask : call.mask) = tensor->mask;
+    const bool of_labels = field->name() == "labels";
+    call.tensors.push_back(of_labels ? ClassesOfLabel(m.b, *tensor) : tensor->value);
+    if (of_labels) {
+      call.counted = tensor->counted;
+    } else {
+      call.mask = tensor->mask;
+    }
   }
   if (!known) return {};
   EvalMetric result = def.build(call);
@@ -144,8 +149,8 @@ void BuildMetric(ModelContext& m, const proto::Metric& metric, const ConfigPlace
 Value MetricCall::Weights(Value like) const {
   if (weights.has_value()) return *weights;
   const Value given = WeightsLike(m, place, name + ".weights", args.weights(), like);
-  return MaskedByLabel(m, place, name + ".labels", MaskedWeights(b(), given, mask, like),
-                       label_mask, like);
+  return MaskedByLabel(m, place, name + ".labels", MaskedWeights(b(), given, mask, like), counted,
+                       like);
 }
 
 EvalMetric MetricCall::MeanOf(Value values) const {

@@ -24,7 +24,7 @@ struct MetricCall {
   // An invalid Value means that each weight is 1. nullopt: the weights named by `args`.
   std::optional<Value> weights = std::nullopt;
   Value mask = {};           // as Tensor::mask, of the predictions or values
-  Value label_mask = {};     // that of the labels
+  Value counted = {};        // as Tensor::counted, of the labels
   ConfigErrors errors = {};  // its paths are relative to `args`
 
   GraphBuilder& b() const { return m.b; }

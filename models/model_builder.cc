@@ -111,19 +111,6 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
                          kFedDTypes, tensor.dtype() == proto::STRING ? kNumbersOfStrings : "",
                          tensor.dtype() == proto::STRING && label ? kNamesOfClasses : ""));
   }
-  if (tensor.has_ignore_class()) {
-    const bool ids = tensor.dtype() == proto::INT32 || tensor.dtype() == proto::INT64;
-    if (!label || !ids) {
-      mistake(
-          "ignore_class",
-          absl::StrCat("only a label of class ids, INT32 or INT64, has one, got ",
-                       label ? "a label, " : "a feature, ", proto::DataType_Name(tensor.dtype())));
-    } else if (tensor.dtype() == proto::INT32 &&
-               tensor.ignore_class() != static_cast<int32_t>(tensor.ignore_class())) {
-      mistake("ignore_class", absl::StrCat("ignore_class must be an INT32 as the label is, got ",
-                                           tensor.ignore_class()));
-    }
-  }
   for (int i = 0; i < tensor.shape_size(); ++i) {
     if (IsDim(tensor.shape(i))) continue;
     const bool unknown = tensor.shape(i) < 1;
@@ -137,13 +124,29 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
   return good;
 }
 
-// Gives the label a mask, and class 0 where it is `ignored`.
+// Reports an ignore_class of what has no class ids. `tensor` is as written.
+void CheckIgnoreClass(ModelContext& m, const proto::Tensor& tensor, bool label,
+                      const ConfigPlace& place) {
+  if (!tensor.has_ignore_class()) return;
+  const bool is_small = tensor.dtype() == proto::INT32;
+  if (!label || (!is_small && tensor.dtype() != proto::INT64)) {
+    m.errors.Add(
+        place, "ignore_class",
+        absl::StrCat("only a label of class ids, INT32 or INT64, has one, got ",
+                     label ? "a label, " : "a feature, ", proto::DataType_Name(tensor.dtype())));
+  } else if (is_small && tensor.ignore_class() != static_cast<int32_t>(tensor.ignore_class())) {
+    m.errors.Add(
+        place, "ignore_class",
+        absl::StrCat("ignore_class must be an INT32 as the label is, got ", tensor.ignore_class()));
+  }
+}
+
+// Sets where the label is not `ignored`.
 void IgnoreClass(GraphBuilder& b, int64_t ignored, Tensor& label) {
   b.MarkIgnored(label.value, ignored);
   const DType dtype = b.shape(label.value).dtype;
   const Value is_ignored = Equal(b, label.value, ConstantInt(b, dtype, {}, {ignored}));
-  label.mask = Select(b, is_ignored, Scalar(b, 0), Scalar(b, 1));
-  label.value = Select(b, is_ignored, ConstantInt(b, dtype, {}, {0}), label.value);
+  label.counted = Select(b, is_ignored, Scalar(b, 0), Scalar(b, 1));
 }
 
 // Adds one infeed slot for each tensor and declares the tensors.
@@ -154,6 +157,7 @@ void BuildFeatures(ModelContext& m,
   for (int i = 0; i < tensors.size(); ++i) {
     const proto::Tensor tensor = FedTensor(m.spec, tensors.Get(i), labels);
     const ConfigPlace place = FeaturePlace(tensor, kind, i);
+    CheckIgnoreClass(m, tensors.Get(i), labels, place);
     m.RequireName(place, NameKind::kKey, tensor.name());
     Tensor declared{.from_label = labels};
     if (labels && !m.args.has_labels) {

@@ -21,6 +21,13 @@ bool IsReservedName(const std::string& name) {
          absl::StartsWith(absl::StrCat(name, "/"), kNoVariable);
 }
 
+Value ClassesOfLabel(GraphBuilder& b, const Tensor& label) {
+  if (!label.counted.valid()) return label.value;
+  const DType dtype = b.shape(label.value).dtype;
+  return Select(b, Greater(b, label.counted, Scalar(b, 0)), label.value,
+                ConstantInt(b, dtype, {}, {0}));
+}
+
 void Tensors::Declare(const std::string& name, const Tensor& tensor, const ConfigPlace& place,
                       ConfigErrors& errors) {
   if (name.empty()) {

@@ -25,13 +25,16 @@ struct Tensor {
   };
   State state = State::kBroken;
   Value value;  // valid if the state is kKnown
-  // f32 (batch, time), 0 at padding; of a label its shape, 0 where it is ignore_class. Invalid if
-  // all counts.
-  Value mask;
+  Value mask;   // f32 (batch, time), 0 at padding; invalid if there is no padding
+  // Of a label with ignore_class: f32 in its shape, 0 where it is that id. Else invalid.
+  Value counted;
   bool from_label = false;  // true if the tensor depends on a label
 
   bool known() const { return state == State::kKnown; }
 };
+
+// Returns the label's class ids, with 0 in the place of ignore_class.
+Value ClassesOfLabel(GraphBuilder& b, const Tensor& label);
 
 // The tensors of a model by name. A name is looked up from inside a scope: "h" within "a/b" is
 // a/b/h if there is one, else a/h, else h.

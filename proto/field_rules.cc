@@ -35,6 +35,12 @@ bool IsKind(const FieldDescriptor& field) {
   return field.containing_oneof() != nullptr && field.containing_oneof()->name() == "kind";
 }
 
+// The value that the needed field must have, for a field with these rules; empty: any.
+std::string NeededValue(const FieldDescriptor& needed, const FieldRules& rules) {
+  if (rules.has_needs_value()) return rules.needs_value();
+  return needed.cpp_type() == FieldDescriptor::CPPTYPE_BOOL ? "true" : "";
+}
+
 // ------------------------------------------------------------------------------------- bounds
 
 // `dimension` in terms of the others.
@@ -192,7 +198,7 @@ class RuleCheck {
       Add(first, absl::StrCat(name, " is given together with ", absl::StrJoin(excluded, " and "),
                               excluded.size() == 1 ? ", want one of them" : ", leave it out"));
     }
-    if (rules.has_needs() && !IsDefault(message, &field)) CheckNeeds(message, rules, first, name);
+    if (rules.has_needs() && !IsDefault(message, &field)) CheckNeeds(message, field, first, name);
     if (rules.has_max_items() && size > rules.max_items()) {
       Add(ElementPath(path, rules.max_items()),
           absl::StrCat(name, " has ", size, " values, want at most ", rules.max_items()));
@@ -235,12 +241,13 @@ class RuleCheck {
                                             ", want ", unset, " or leave it out");
   }
 
-  void CheckNeeds(const Message& message, const FieldRules& rules, const std::string& path,
+  void CheckNeeds(const Message& message, const FieldDescriptor& field, const std::string& path,
                   const std::string& name) {
-    const FieldDescriptor& needed = *message.GetDescriptor()->FindFieldByName(rules.needs());
-    if (IsOn(message, needed)) return;
-    const bool is_switch = needed.cpp_type() == FieldDescriptor::CPPTYPE_BOOL;
-    Add(path, absl::StrCat(name, " needs ", needed.name(), is_switch ? ": true" : "",
+    if (HasNeeds(message, field)) return;
+    const FieldRules& rules = RulesOf(field);
+    const std::string value =
+        NeededValue(*message.GetDescriptor()->FindFieldByName(rules.needs()), rules);
+    Add(path, absl::StrCat(name, " needs ", rules.needs(), value.empty() ? "" : ": ", value,
                            ", which is not given"));
   }
 
@@ -367,7 +374,9 @@ std::string RulesText(const FieldDescriptor& field, const FieldDescriptor* kind)
   std::vector<std::string> excluded;
   for (const FieldDescriptor* other : ExcludedBy(field)) excluded.push_back(other->name());
   if (!excluded.empty()) add(absl::StrCat("Not together with ", AnyOf(excluded)));
-  if (rules.has_needs()) add(absl::StrCat("Only with ", rules.needs()));
+  if (rules.has_needs())
+    add(absl::StrCat("Only with ", rules.needs(), rules.has_needs_value() ? ": " : "",
+                     rules.needs_value()));
   if (rules.has_never()) add(absl::StrCat("Refused: ", rules.never()));
   return text;
 }
@@ -392,10 +401,13 @@ std::string WhyRefused(const FieldDescriptor& field, const FieldDescriptor* kind
              : absl::StrCat("only of ", absl::StrJoin(rules.only_of(), ", "));
 }
 
-bool IsOn(const Message& message, const FieldDescriptor& field) {
-  return IsSet(message, field) &&
-         (field.is_repeated() || field.cpp_type() != FieldDescriptor::CPPTYPE_BOOL ||
-          message.GetReflection()->GetBool(message, &field));
+bool HasNeeds(const Message& message, const FieldDescriptor& field) {
+  const FieldRules& rules = RulesOf(field);
+  if (!rules.has_needs()) return true;
+  const FieldDescriptor& needed = *message.GetDescriptor()->FindFieldByName(rules.needs());
+  if (!IsSet(message, needed)) return false;
+  const std::string value = NeededValue(needed, rules);
+  return value.empty() || ValueText(message, &needed) == value;
 }
 
 std::vector<const FieldDescriptor*> ExcludedBy(const FieldDescriptor& field) {

@@ -52,8 +52,10 @@ inline bool IsPath(const google::protobuf::FieldDescriptor& field) { return Rule
 // True if the message sets the field. A repeated field needs at least one value.
 bool IsSet(const google::protobuf::Message& message,
            const google::protobuf::FieldDescriptor& field);
-// True if the field is set and, if it is a bool, true.
-bool IsOn(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
+// True if the message sets what the rule `needs` of the field asks for, or the field has no such
+// rule.
+bool HasNeeds(const google::protobuf::Message& message,
+              const google::protobuf::FieldDescriptor& field);
 // True if the number is within the bounds of the field.
 bool IsLegal(const google::protobuf::FieldDescriptor& field, long double number);
 

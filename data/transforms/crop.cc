@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "data/transforms/image_rows.h"
@@ -41,6 +43,23 @@ absl::StatusOr<ImageWindow> DrawCrop(const ImageSize& image, const HeightAndWidt
   }
   return ImageWindow{DrawBelow(lanes[0], spare_height + 1) - padding,
                      DrawBelow(lanes[1], spare_width + 1) - padding, size.height, size.width};
+}
+
+// One window of images of several sizes would be of other places in each.
+absl::Status CheckOneSize(const std::vector<std::string>& features, const RowBatch& rows) {
+  for (int64_t row = 0; row < rows.in.rows; ++row) {
+    const ImageSize first = ImageSizeOf(rows.in.column(features[0]).DimsOf(row));
+    for (const std::string& feature : features) {
+      const ImageSize size = ImageSizeOf(rows.in.column(feature).DimsOf(row));
+      if (size.height == first.height && size.width == first.width) continue;
+      return absl::DataLossError(absl::StrCat(
+          rows.where(row), ": random_crop cuts one window out of images of one size, got ",
+          Quote(features[0]), " of ", first.height, " x ", first.width, " pixels and ",
+          Quote(feature), " of ", size.height, " x ", size.width,
+          "; resize one of them before it"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 // ------------------------------------------------------------------------------ central_crop
@@ -228,6 +247,11 @@ std::optional<RowTransform> BindRandomCrop(const proto::Transform& transform, co
     SetWindows([=](const ImageSize& image, const RowBatch& rows,
                    int64_t i) { return DrawCrop(image, size, padding, draws.Draw(rows.ids[i])); },
                row);
+    if (row->makes.size() < 2) return absl::OkStatus();
+    row->apply = [features = row->makes, cut = row->apply](const RowBatch& rows, Table* out) {
+      RETURN_IF_ERROR(CheckOneSize(features, rows));
+      return cut(rows, out);
+    };
     return absl::OkStatus();
   };
   return bound;

@@ -73,14 +73,6 @@ Value ApplyActivation(GraphBuilder& b, Value x, proto::Activation activation) {
 
 // ---- activation: y = f(x), y has the shape of x. SOFTMAX is over the last axis.
 
-void CheckActivation(const proto::Layer& layer, ConfigErrors& errors) {
-  const proto::ActivationLayer& activation = layer.activation();
-  if (activation.has_alpha() && activation.function() != proto::LEAKY_RELU) {
-    errors.Add("activation.alpha", absl::StrCat("alpha is the slope of LEAKY_RELU, got ",
-                                                proto::Activation_Name(activation.function())));
-  }
-}
-
 Value BuildActivation(LayerContext& layer) {
   const Shape& x = layer.shape(0);
   if (x.dtype != DType::kF32) {

@@ -7,7 +7,6 @@
 namespace tpurun {
 
 // activation.cc
-void CheckActivation(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildActivation(LayerContext& layer);
 // attention.cc
 void CheckMultiHeadAttention(const proto::Layer& layer, ConfigErrors& errors);

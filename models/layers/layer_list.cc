@@ -6,7 +6,6 @@ namespace tpurun {
 const std::vector<LayerDef>& LayerList() {
   static const std::vector<LayerDef>& list = *new std::vector<LayerDef>{
       {.name = "activation",
-       .check = CheckActivation,
        .build = BuildActivation,
        .masking = Masking::kPassed,
        .by_position = true},

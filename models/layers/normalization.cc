@@ -176,7 +176,8 @@ Value BuildGroupNormalization(LayerContext& layer) {
   if (channels % groups != 0) {
     return layer.Fail("group_normalization.groups",
                       absl::StrCat("groups must divide the ", channels, " channels of ",
-                                   Quote(layer.inputs[0].name), ", got ", groups));
+                                   Quote(layer.inputs[0].name), ", got ", groups,
+                                   norm.has_groups() ? "" : ", the default"));
   }
   const int64_t places = x_shape.num_elements() / std::max<int64_t>(1, rows * channels);
   const std::vector<int64_t> dims = {rows, places, channels}, of_rows = {rows, channels};

@@ -95,8 +95,20 @@ class MasksTest(ProgramTest):
         os.remove(self.path('masks', '11.png'))
         done = self.evaluated()
         self.assertEqual(json.loads(done.out)['examples'], 11)
-        self.assertIn('zip: input[1] has 11 elements, and before it there are 12: what is behind the shorter end is '
-                      'not read. Are they pairs?', '\n'.join(done.warnings))
+        warnings = '\n'.join(done.warnings)
+        self.assertIn('zip: input[0] has 12 elements, of which only the first 11 are read: another input ends there',
+                      warnings)
+        # 11.png stands behind 10.png.
+        self.assertRegex(warnings, r'zip: ".*images/11\.png" is beside ".*masks/2\.png": are they a pair\? ')
+        self.assertEqual(self.evaluated('--strict').code, 5)
+
+    def test_images_of_other_sizes_have_no_window_together(self):
+        self.succeed('train', f'--config={self.path("run.textproto")}', '--max_steps=1')
+        write(self.path('masks', '3.png'), png([[1] * 40] * 40))
+        done = self.evaluated()
+        self.assertEqual(done.code, 65, str(done))
+        self.assertIn('random_crop cuts one window out of images of one size, got "image" of 20 x 24 pixels and "mask" '
+                      'of 40 x 40; resize one of them before it', done.messages[-1])
 
     def test_two_names_of_files_have_two_keys(self):
         done = self.call('train', f'--config={self.path("run.textproto")}', '--unset',

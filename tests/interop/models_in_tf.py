@@ -154,9 +154,10 @@ class ModelInTf:
 
     def ignore(self, name, ignored):
         """As Keras' losses and metrics with an ignore_class: a mask, and some class in its place."""
-        counted = tf.not_equal(self.tensors[name], ignored)
-        self.tensors[name] = tf.where(counted, self.tensors[name], 0)
-        self.tensors[name]._keras_mask = counted
+        fed = self.tensors[name]
+        counted = tf.not_equal(fed, ignored)
+        self.tensors[name] = tf.where(counted, fed, 0)
+        self.tensors[name]._keras_mask, self.tensors[name]._fed = counted, fed
 
     def loss_of(self, kind, args, labels, predictions):
         """Its elements and their weights."""
@@ -359,7 +360,8 @@ class ModelInTf:
         build = (lambda values, weights, _: metrics.mean(values, weights)) if kind == 'mean' else METRICS[kind]
         if not metric.get('by'):
             return build(*operands, weights, args)
-        group_of = tf.reshape(tf.cast(self.tensors[metric.get('by')], tf.int32), [-1])
+        group_of = self.tensors[metric.get('by')]
+        group_of = tf.reshape(tf.cast(getattr(group_of, '_fed', group_of), tf.int32), [-1])
         values, updates = [], []
         for group in range(metric.get('num_groups')):
             rows = tf.equal(group_of, group)

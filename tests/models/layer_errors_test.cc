@@ -178,6 +178,10 @@ layer { activation { function: RELU } })",
       {"groups that do not divide",
        ImageWith("shape: [2, 2, 4]", "group_normalization { groups: 3 }"),
        "model.textproto:2:41: layer 0 \"y\": groups must divide the 4 channels of \"x\", got 3"},
+      {"the default of groups", ImageWith("shape: [2, 2, 16]", "group_normalization {}"),
+       "model.textproto:2:19: layer 0 \"y\": groups must divide the 16 channels of \"x\", got 32, "
+       "the "
+       "default"},
       {"no groups", ImageWith("shape: [2, 2, 4]", "group_normalization { groups: 0 }"),
        "model.textproto:2:41: layer 0 \"y\": groups must be > 0, or -1 for as many as there are "
        "channels, got 0"},
@@ -185,7 +189,7 @@ layer { activation { function: RELU } })",
        "model.textproto:2:29: layer 0 \"y\": want for each of the 2 dimensions of an example of "
        "\"x\", f32[N,2,3], its size, -1 or 1, got [1,2]"},
       {"alpha of a relu", ImageWith("shape: 2", "activation { function: RELU alpha: 0.1 }"),
-       "model.textproto:2:47: layer 0 \"y\": alpha is the slope of LEAKY_RELU, got RELU"},
+       "model.textproto:2:47: layer 0 \"y\": alpha needs function: LEAKY_RELU, which is not given"},
       {"depthwise kernel", ImageWith("shape: [2, 2, 4]", "depthwise_conv2d { kernel_size: 3 }"),
        "model.textproto:2:38: layer 0 \"y\": a window of 3x3 does not fit into \"x\" of "
        "f32[N,2,2,4]; give padding: SAME or a smaller kernel_size"},

@@ -121,13 +121,17 @@ head { name: "b" classification { logits: "logits" label: "z" weights: "w" } })"
 label { name: "y" ignore_class: 0 }
 label { name: "z" dtype: INT32 ignore_class: 4294967296 })",
        "model.textproto:1:30: feature 0 \"x\": only a label of class ids, INT32 or INT64, has one, "
-       "got "
-       "a feature, FLOAT32\n"
+       "got a feature, FLOAT32\n"
        "model.textproto:2:19: label 0 \"y\": only a label of class ids, INT32 or INT64, has one, "
-       "got a "
-       "label, FLOAT32\n"
+       "got a label, FLOAT32\n"
        "model.textproto:3:32: label 1 \"z\": ignore_class must be an INT32 as the label is, got "
        "4294967296"},
+      {"ignore_class of names", R"(feature { name: "x" shape: 2 }
+label { name: "y" dtype: STRING ignore_class: 1 }
+head { classification { logits: "x" label: "y" label_vocabulary: ["a", "b"] } })",
+       "model.textproto:2:33: label 0 \"y\": only a label of class ids, INT32 or INT64, has one, "
+       "got "
+       "a label, STRING"},
       {"ignore_class of several classes of an example", R"(feature { name: "x" shape: 2 }
 label { name: "y" dtype: INT32 shape: 2 ignore_class: 9 }
 head { multi_label { logits: "x" label: "y" } })",
@@ -309,17 +313,14 @@ eval_metric { name: "c" in_top_k { labels: "logits" predictions: "logits" } }
 eval_metric { name: "d" in_top_k { labels: "Species" predictions: "SepalWidth" } }
 eval_metric { name: "e" recall { labels: "Species" predictions: "logits" k: 1 values: "logits" } })"),
        "model.textproto:10:25: eval_metric 0 \"a\": labels and predictions must have one shape, "
-       "got "
-       "labels s32[N] and predictions f32[N,3]\n"
+       "got labels s32[N] and predictions f32[N,3]\n"
        "model.textproto:11:76: eval_metric 1 \"b\": k must be > 0, got 0\n"
        "model.textproto:12:25: eval_metric 2 \"c\": labels must be class ids, INT32 or INT64 [N], "
-       "got "
-       "f32[N,3]\n"
+       "got f32[N,3]\n"
        "model.textproto:13:25: eval_metric 3 \"d\": predictions must be f32[N,C] or [N,T,C], "
        "one value for each class, got f32[N]\n"
        "model.textproto:14:25: eval_metric 4 \"e\": labels and predictions must have one shape, "
-       "got "
-       "labels s32[N] and predictions f32[N,3]\n"
+       "got labels s32[N] and predictions f32[N,3]\n"
        "model.textproto:14:79: eval_metric 4 \"e\": values is of mean, not of recall; leave it "
        "out"},
       {"confusion matrices", absl::StrCat(kIris, R"(feature { name: "id" dtype: INT64 }

@@ -62,7 +62,13 @@ TEST(FieldRulesTest, NameFieldsAndKindsThatExist) {
     }
     if (rules.has_needs()) {
       ++rules_of_others;
-      EXPECT_NE(message->FindFieldByName(rules.needs()), nullptr) << field.full_name();
+      const FieldDescriptor* const needed = message->FindFieldByName(rules.needs());
+      ASSERT_NE(needed, nullptr) << field.full_name();
+      if (rules.has_needs_value()) {
+        ASSERT_NE(needed->enum_type(), nullptr) << field.full_name();
+        EXPECT_NE(needed->enum_type()->FindValueByName(rules.needs_value()), nullptr)
+            << field.full_name();
+      }
     }
     for (const std::string& kind : rules.only_of()) {
       ++rules_of_others;
