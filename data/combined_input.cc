@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "data/sampled_records.h"
 #include "data/sources/files.h"
@@ -73,18 +75,34 @@ std::optional<Schema> SampleSchemas(const proto::SampleFromDatasets& sample,
   return inputs[0];
 }
 
-// The name that the files of a pair share.
-std::string NameOfPair(const std::string& file) {
-  const std::string name = BaseName(file);
-  return name.substr(0, name.rfind('.'));
+// True if the names, without folder and ending, are one, or one goes on where the other ends:
+// 12.jpg and 12_mask.png.
+bool AreNamedAlike(const std::string& a, const std::string& b) {
+  const auto stem = [](const std::string& file) {
+    const std::string name = BaseName(file);
+    return name.substr(0, name.rfind('.'));
+  };
+  std::string shorter = stem(a), longer = stem(b);
+  if (shorter.size() > longer.size()) std::swap(shorter, longer);
+  return longer.starts_with(shorter) &&
+         (longer.size() == shorter.size() || !absl::ascii_isalnum(longer[shorter.size()]));
+}
+
+// True if each image file is an element, in the order of the files.
+bool IsOfImageFiles(const proto::Input& input) {
+  return input.source().has_image_file() &&
+         absl::c_all_of(input.transform(), [](const proto::Transform& transform) {
+           return transform.has_apply() ||
+                  FindTransform(transform.kind_case())->make_items == nullptr;
+         });
 }
 
 // Says which image files of all inputs are the first that are side by side and have other names;
 // empty if there are none, or if inputs are of something else.
-std::string OtherNames(const proto::Zip& zip, const std::string& directory) {
+std::string UnpairedNames(const proto::Zip& zip, const std::string& directory) {
   std::vector<std::vector<std::string>> files;
   for (const proto::Input& input : zip.input()) {
-    if (!input.source().has_image_file()) return "";
+    if (!IsOfImageFiles(input)) return "";
     absl::StatusOr<std::vector<std::string>> found =
         ExpandFileNames(input.source().image_file().file(), directory,
                         [](const std::string& field) { return field; });
@@ -93,9 +111,11 @@ std::string OtherNames(const proto::Zip& zip, const std::string& directory) {
   }
   for (size_t i = 1; i < files.size(); ++i) {
     for (size_t n = 0; n < std::min(files[0].size(), files[i].size()); ++n) {
-      if (NameOfPair(files[0][n]) == NameOfPair(files[i][n])) continue;
-      return absl::StrCat(Quote(files[0][n]), " is beside ", Quote(files[i][n]),
-                          ": are they a pair? Files are side by side in the order of their names");
+      if (AreNamedAlike(files[0][n], files[i][n])) continue;
+      return absl::StrCat(
+          Quote(files[0][n]), " is beside ", Quote(files[i][n]),
+          ": are they a pair? Files are side by side in the order of their names; remove those "
+          "without a partner");
     }
   }
   return "";
@@ -148,9 +168,9 @@ Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& in
                           : SampleExtents(source.sample_from_datasets(), inputs);
 }
 
-void WarnOfOddPairs(const proto::Source& source, const std::vector<Extent>& inputs,
-                    const std::string& directory,
-                    const std::function<void(const std::string&)>& warn) {
+void WarnOfUnpairedInputs(const proto::Source& source, const std::vector<Extent>& inputs,
+                          const std::string& directory,
+                          const std::function<void(const std::string&)>& warn) {
   if (!source.has_zip()) return;
   const Extent zipped = ZipExtents(inputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -160,7 +180,7 @@ void WarnOfOddPairs(const proto::Source& source, const std::vector<Extent>& inpu
                       " elements, of which only the first ", *zipped.count,
                       " are read: another input ends there"));
   }
-  const std::string other = OtherNames(source.zip(), directory);
+  const std::string other = UnpairedNames(source.zip(), directory);
   if (!other.empty()) warn(absl::StrCat("zip: ", other));
 }
 

@@ -33,9 +33,9 @@ Extent CombineExtents(const proto::Source& source, const std::vector<Extent>& in
 
 // Warns if the inputs of a zip look like no pairs: if one, of known length, ends before another, or
 // if image files side by side have other names. Relative files are in `directory`.
-void WarnOfOddPairs(const proto::Source& source, const std::vector<Extent>& inputs,
-                    const std::string& directory,
-                    const std::function<void(const std::string&)>& warn);
+void WarnOfUnpairedInputs(const proto::Source& source, const std::vector<Extent>& inputs,
+                          const std::string& directory,
+                          const std::function<void(const std::string&)>& warn);
 
 // The source's elements. `seed`: for random draws.
 std::unique_ptr<Records> CombineElements(const proto::Source& source, std::vector<Elements> inputs,

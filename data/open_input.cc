@@ -298,7 +298,7 @@ class PipelineOpener {
     StartElements(
         CombineElements(plan_.source, std::move(inputs), static_cast<uint64_t>(args_.seed)),
         plan_.source_def->name);
-    WarnOfOddPairs(plan_.source, extents, plan_.directory, args_.warn);
+    WarnOfUnpairedInputs(plan_.source, extents, plan_.directory, args_.warn);
     const Extent extent = CombineExtents(plan_.source, extents);
     count_ = extent.count;
     endless_ = extent.endless;

@@ -124,25 +124,28 @@ bool CheckFeature(ModelContext& m, const proto::Tensor& tensor, bool label,
   return good;
 }
 
-// Reports an ignore_class of what has no class ids. `tensor` is as written.
-void CheckIgnoreClass(ModelContext& m, const proto::Tensor& tensor, bool label,
+// True if the tensor, as written, is a label that can have an ignore_class. Reports another.
+bool CheckIgnoreClass(ModelContext& m, const proto::Tensor& tensor, bool label,
                       const ConfigPlace& place) {
-  if (!tensor.has_ignore_class()) return;
   const bool is_small = tensor.dtype() == proto::INT32;
   if (!label || (!is_small && tensor.dtype() != proto::INT64)) {
     m.errors.Add(
         place, "ignore_class",
         absl::StrCat("only a label of class ids, INT32 or INT64, has one, got ",
                      label ? "a label, " : "a feature, ", proto::DataType_Name(tensor.dtype())));
-  } else if (is_small && tensor.ignore_class() != static_cast<int32_t>(tensor.ignore_class())) {
+    return false;
+  }
+  if (is_small && tensor.ignore_class() != static_cast<int32_t>(tensor.ignore_class())) {
     m.errors.Add(
         place, "ignore_class",
         absl::StrCat("ignore_class must be an INT32 as the label is, got ", tensor.ignore_class()));
+    return false;
   }
+  return true;
 }
 
 // Sets where the label is not `ignored`.
-void IgnoreClass(GraphBuilder& b, int64_t ignored, Tensor& label) {
+void SetCounted(GraphBuilder& b, int64_t ignored, Tensor& label) {
   b.MarkIgnored(label.value, ignored);
   const DType dtype = b.shape(label.value).dtype;
   const Value is_ignored = Equal(b, label.value, ConstantInt(b, dtype, {}, {ignored}));
@@ -157,7 +160,8 @@ void BuildFeatures(ModelContext& m,
   for (int i = 0; i < tensors.size(); ++i) {
     const proto::Tensor tensor = FedTensor(m.spec, tensors.Get(i), labels);
     const ConfigPlace place = FeaturePlace(tensor, kind, i);
-    CheckIgnoreClass(m, tensors.Get(i), labels, place);
+    const bool ignores =
+        tensors.Get(i).has_ignore_class() && CheckIgnoreClass(m, tensors.Get(i), labels, place);
     m.RequireName(place, NameKind::kKey, tensor.name());
     Tensor declared{.from_label = labels};
     if (labels && !m.args.has_labels) {
@@ -172,7 +176,7 @@ void BuildFeatures(ModelContext& m,
                                   kMaxTensorBytes >> 40, " TiB"));
       } else {
         declared.value = m.b.AddInfeed(tensor.name(), shape);
-        if (tensor.has_ignore_class()) IgnoreClass(m.b, tensor.ignore_class(), declared);
+        if (ignores) SetCounted(m.b, tensor.ignore_class(), declared);
         // Layers compute in f32, whatever the type of storage.
         if (shape.dtype == DType::kBF16) declared.value = Convert(m.b, declared.value, DType::kF32);
         declared.state = Tensor::State::kKnown;

@@ -245,10 +245,12 @@ class RuleCheck {
                   const std::string& name) {
     if (HasNeeds(message, field)) return;
     const FieldRules& rules = RulesOf(field);
-    const std::string value =
-        NeededValue(*message.GetDescriptor()->FindFieldByName(rules.needs()), rules);
-    Add(path, absl::StrCat(name, " needs ", rules.needs(), value.empty() ? "" : ": ", value,
-                           ", which is not given"));
+    const FieldDescriptor& needed = *message.GetDescriptor()->FindFieldByName(rules.needs());
+    const std::string value = NeededValue(needed, rules);
+    const std::string got = rules.has_needs_value() && IsSet(message, needed)
+                                ? absl::StrCat(", got ", ValueText(message, &needed))
+                                : ", which is not given";
+    Add(path, absl::StrCat(name, " needs ", rules.needs(), value.empty() ? "" : ": ", value, got));
   }
 
   void CheckMessage(const Message& message, const FieldDescriptor& field, int index,

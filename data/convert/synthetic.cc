@@ -52,7 +52,8 @@ absl::Status CheckPictures(const ConvertArgs& args) {
         absl::StrCat("--encode: got ", Quote(args.encode), ", want JPEG or PNG"));
   }
   if (args.masks && !args.encode.empty()) {
-    return absl::InvalidArgumentError("--masks: want none with --encode, whose records have none");
+    return absl::InvalidArgumentError(
+        "--masks is for records without --encode; leave out one of them");
   }
   return CheckRange("size", args.size.value_or(kMinSize), kMinSize, kMaxSize, " pixels");
 }

@@ -71,7 +71,8 @@ std::optional<Schema> ImageFileSchema(const proto::Source& source, ConfigErrors&
   if (!config.file_key().empty()) {
     CheckColumnName(config.file_key(), {}, "file_key", errors);
     if (config.file_key() == kRecord) {
-      errors.Add("file_key", absl::StrCat(Quote(kRecord), " is the key of the image itself"));
+      errors.Add("file_key",
+                 absl::StrCat(Quote(kRecord), " is the key of the image itself; give another"));
     }
     schema.push_back({config.file_key(), proto::STRING, {}});
   }

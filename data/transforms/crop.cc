@@ -45,7 +45,7 @@ absl::StatusOr<ImageWindow> DrawCrop(const ImageSize& image, const HeightAndWidt
                      DrawBelow(lanes[1], spare_width + 1) - padding, size.height, size.width};
 }
 
-// One window of images of several sizes would be of other places in each.
+// In images of several sizes one window would show different places.
 absl::Status CheckOneSize(const std::vector<std::string>& features, const RowBatch& rows) {
   for (int64_t row = 0; row < rows.in.rows; ++row) {
     const ImageSize first = ImageSizeOf(rows.in.column(features[0]).DimsOf(row));

@@ -89,9 +89,10 @@ Value ConvolveDepthwise(LayerContext& layer, const Conv& conv) {
   if (window.size.empty()) return {};
   const int64_t channels = layer.shape(0).dims.back(), multiplier = conv.depth_multiplier();
   if (multiplier > kMaxDimension / channels) {
-    return layer.Fail(layer.kind + ".depth_multiplier",
-                      absl::StrCat("the result would have ", channels, " x ", multiplier,
-                                   " channels, want at most ", kMaxDimension));
+    return layer.Fail(
+        layer.kind + ".depth_multiplier",
+        absl::StrCat("the result would have ", channels, " x ", multiplier,
+                     " channels, want at most ", kMaxDimension, "; make depth_multiplier smaller"));
   }
   const std::vector<int64_t> dims = {window.size[0], window.size[1], channels, multiplier};
   const Value kernel =

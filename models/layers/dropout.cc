@@ -44,9 +44,10 @@ Value BuildDropout(LayerContext& layer) {
                                        Quote(layer.inputs[0].name), " of ", BatchShapeText(x),
                                        "; declare it FLOAT32 or cast it in the input"));
   }
+  if (!layer.training) return layer.inputs[0].value;
   const std::optional<Shape> noise = NoiseShape(layer);
   if (!noise.has_value()) return {};
-  if (!layer.training || rate == 0) return layer.inputs[0].value;
+  if (rate == 0) return layer.inputs[0].value;
   GraphBuilder& b = layer.b;
   const Value step = b.Read(GlobalStep(b));
   const auto drop = [&](Value of) {

@@ -110,6 +110,7 @@ void CanonicalizeCropping2d(proto::Layer& layer);
 // up_sampling.cc
 Value BuildRepeatVector(LayerContext& layer);
 Value BuildUpSampling1d(LayerContext& layer);
+void CheckUpSampling2d(const proto::Layer& layer, ConfigErrors& errors);
 Value BuildUpSampling2d(LayerContext& layer);
 void CanonicalizeUpSampling2d(proto::Layer& layer);
 

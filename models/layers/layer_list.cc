@@ -166,6 +166,7 @@ const std::vector<LayerDef>& LayerList() {
       {.name = "transformer_block", .build = nullptr, .expand = ExpandTransformerBlock},
       {.name = "up_sampling1d", .build = BuildUpSampling1d},
       {.name = "up_sampling2d",
+       .check = CheckUpSampling2d,
        .build = BuildUpSampling2d,
        .canonicalize = CanonicalizeUpSampling2d},
       {.name = "zero_padding1d",

@@ -25,23 +25,27 @@ std::vector<int64_t> WithRank(std::vector<int64_t> dims, int64_t rank) {
 std::optional<Shape> ShapeOfAll(LayerContext& layer) {
   const int inputs = static_cast<int>(layer.inputs.size());
   Shape all = layer.shape(0);
-  const auto fail = [&](int i, const std::string& want) {
+  const auto fail = [&](int other, int i, const std::string& want) {
     layer.Fail("", absl::StrCat("inputs of ", layer.kind, " must have ", want, ", got ",
-                                Describe(layer, 0), " and ", Describe(layer, i)));
+                                Describe(layer, other), " and ", Describe(layer, i)));
     return std::nullopt;
   };
   for (int i = 1; i < inputs; ++i) {
     if (layer.shape(i) == all) continue;
-    if (layer.shape(i).dtype != all.dtype) return fail(i, "one type");
-    // Where a layer is built for one position, 1 is no dimension to repeat.
-    if (layer.carries_state.value_or(false)) return fail(i, "one shape");
+    if (layer.shape(i).dtype != all.dtype) return fail(0, i, "one type");
+    // Where a layer is built for one position, a missing dimension is none to repeat.
+    if (layer.carries_state.value_or(false) && layer.shape(i).rank() != all.rank()) {
+      return fail(0, i, "one number of dimensions");
+    }
     const int64_t rank = std::max(all.rank(), layer.shape(i).rank());
     const std::vector<int64_t> dims = WithRank(layer.shape(i).dims, rank);
     all.dims = WithRank(all.dims, rank);
     for (int64_t axis = 0; axis < rank; ++axis) {
       if (all.dims[axis] == 1) all.dims[axis] = dims[axis];
       if (dims[axis] != 1 && dims[axis] != all.dims[axis]) {
-        return fail(i, "one shape, but for dimensions of 1 and missing ones behind N");
+        int other = 0;  // that has the size
+        while (WithRank(layer.shape(other).dims, rank)[axis] != all.dims[axis]) ++other;
+        return fail(other, i, "one shape, but for dimensions of 1 and missing ones behind N");
       }
     }
   }
@@ -50,7 +54,7 @@ std::optional<Shape> ShapeOfAll(LayerContext& layer) {
     if (!layer.inputs[i].mask.valid() || shape == all) continue;
     if (shape.rank() == all.rank() && shape.dims[1] == all.dims[1]) continue;
     layer.Fail("", absl::StrCat(layer.kind, " would repeat ", Describe(layer, i),
-                                ", whose positions have a mask; give it drop_mask: true"));
+                                ", whose positions have a mask; give this layer drop_mask: true"));
     return std::nullopt;
   }
   return all;

@@ -10,6 +10,9 @@
 namespace tpurun {
 namespace {
 
+// The kernel that interpolates has nearly twice as many rows and columns.
+constexpr int64_t kMostBilinear = 64;
+
 // True if `size` times as many places can be on each axis of an example. Reports them otherwise.
 bool FitsTimes(LayerContext& layer, const std::vector<int64_t>& size) {
   for (size_t i = 0; i < size.size(); ++i) {
@@ -112,6 +115,17 @@ Value BuildUpSampling1d(LayerContext& layer) {
 }
 
 // ---- up_sampling2d (Keras UpSampling2D): x (N, H, W, C) -> (N, H size[0], W size[1], C).
+
+void CheckUpSampling2d(const proto::Layer& layer, ConfigErrors& errors) {
+  const proto::UpSampling2d& up = layer.up_sampling2d();
+  if (up.interpolation() != proto::UpSampling2d::BILINEAR) return;
+  for (int i = 0; i < up.size_size(); ++i) {
+    if (up.size(i) <= kMostBilinear) continue;
+    errors.Add(
+        absl::StrCat("up_sampling2d.size[", i, "]"),
+        absl::StrCat("size of BILINEAR must be at most ", kMostBilinear, ", got ", up.size(i)));
+  }
+}
 
 Value BuildUpSampling2d(LayerContext& layer) {
   if (!IsImage(layer)) return {};

@@ -54,8 +54,8 @@ struct InfeedSlot {
   std::string name;
   Shape shape;  // one replica's share: the leading dimension is the batch size of a replica
   bool is_weight = false;  // the weights of a loss, which must be finite and >= 0
-  // Of ids: one that is no class. What reads the others as classes reads them through an
-  // element-wise op, which gives a class for this one.
+  // Of a label with ignore_class: that id, which is no class. What reads classes reads them through
+  // a select that gives a class for it.
   std::optional<int64_t> ignored = std::nullopt;
 };
 

@@ -83,6 +83,8 @@ int SlotBehind(const Graph& graph, Value value) {
     node = &graph.nodes()[node->inputs[0].node];
   }
   if (!node->op->flags.elementwise) return SlotOf(*node);
+  // Of the select that gives a class for the ignored id.
+  if (node->inputs.size() != 3) return -1;
   for (const Value read : node->inputs) {
     const int slot = SlotOf(graph.node(read));
     if (slot >= 0 && graph.infeed()[slot].ignored.has_value()) return slot;
@@ -144,14 +146,16 @@ absl::StatusOr<InfeedPtr> Infeed::Create(const std::vector<FeatureSpec>& feature
     }
     const auto classes = infeed->options_.classes.find(feature.name);
     if (classes == infeed->options_.classes.end()) continue;
-    if (feature.num_ids > classes->second) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          title, " of the input has ", feature.num_ids, " different ids, and the model takes ",
-          classes->second, "; make the model's input_dim, depth and units that count them ",
-          feature.num_ids));
+    const std::optional<int64_t> ignored = slots[slot].ignored;
+    const int64_t num_ids = feature.num_ids - (ignored == feature.num_ids - 1 ? 1 : 0);
+    if (num_ids > classes->second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(title, " of the input has ", num_ids, " different ids, and the model takes ",
+                       classes->second,
+                       "; make the model's input_dim, depth and units that count them ", num_ids));
     }
     infeed->class_ids_.push_back({title, feature.is_label ? "a class" : "an id", slot, shape.dtype,
-                                  shape.row_elements(), classes->second, slots[slot].ignored});
+                                  shape.row_elements(), classes->second, ignored});
   }
   for (size_t slot = 0; slot < slots.size(); ++slot) {
     if (fed[slot] || infeed->options_.unread.count(slots[slot].name) > 0) continue;

@@ -56,7 +56,7 @@ feature { name: "b" shape: [4, 3] }
 layer { name: "e" embedding { input_dim: 5 output_dim: 3 mask_zero: true } input: "ids" }
 layer { name: "y" add {} input: "e" input: "b" })",
        "model.textproto:4:1: layer 1 \"y\": add would repeat \"e\" of f32[N,1,3], whose positions "
-       "have a mask; give it drop_mask: true"},
+       "have a mask; give this layer drop_mask: true"},
       {"one input of multiply", ImageWith("shape: 2", "multiply {}"),
        "model.textproto:2:1: layer 0 \"y\": multiply wants 2 inputs or more, got 1"},
       {"multiply", R"(feature { name: "a" shape: 2 }
@@ -168,6 +168,16 @@ layer { activation { function: RELU } })",
       {"up_sampling2d of a vector", ImageWith("shape: 4", "up_sampling2d {}"),
        "model.textproto:2:1: layer 0 \"y\": up_sampling2d wants an input of shape [N,H,W,C], got "
        "\"x\" of f32[N,4]; put a reshape to height, width and channels before it"},
+      {"a bilinear size",
+       ImageWith("shape: [2, 2, 1]", "up_sampling2d { size: [2, 65] interpolation: BILINEAR }"),
+       "model.textproto:2:35: layer 0 \"y\": size of BILINEAR must be at most 64, got 65"},
+      {"the third input does not fit the second", R"(feature { name: "a" shape: [1, 3] }
+feature { name: "b" shape: [4, 3] }
+feature { name: "c" shape: [5, 3] }
+layer { name: "y" add {} input: "a" input: "b" input: "c" })",
+       "model.textproto:4:1: layer 0 \"y\": inputs of add must have one shape, but for dimensions "
+       "of "
+       "1 and missing ones behind N, got \"b\" of f32[N,4,3] and \"c\" of f32[N,5,3]"},
       {"up_sampling1d too long",
        ImageWith("shape: [1048576, 1]", "up_sampling1d { size: 1048576 }"),
        "model.textproto:2:35: layer 0 \"y\": the result would have 1048576 x 1048576 places, want "
@@ -189,7 +199,7 @@ layer { activation { function: RELU } })",
        "model.textproto:2:29: layer 0 \"y\": want for each of the 2 dimensions of an example of "
        "\"x\", f32[N,2,3], its size, -1 or 1, got [1,2]"},
       {"alpha of a relu", ImageWith("shape: 2", "activation { function: RELU alpha: 0.1 }"),
-       "model.textproto:2:47: layer 0 \"y\": alpha needs function: LEAKY_RELU, which is not given"},
+       "model.textproto:2:47: layer 0 \"y\": alpha needs function: LEAKY_RELU, got RELU"},
       {"depthwise kernel", ImageWith("shape: [2, 2, 4]", "depthwise_conv2d { kernel_size: 3 }"),
        "model.textproto:2:38: layer 0 \"y\": a window of 3x3 does not fit into \"x\" of "
        "f32[N,2,2,4]; give padding: SAME or a smaller kernel_size"},
@@ -199,7 +209,7 @@ layer { activation { function: RELU } })",
                  "depth_multiplier: 1073741824 }"),
        "model.textproto:2:64: layer 0 \"y\": the result would have 4 x 1073741824 channels, want "
        "at "
-       "most 2147483648"},
+       "most 2147483648; make depth_multiplier smaller"},
       {"conv2d_transpose without arguments", ImageWith("shape: [8, 8, 1]", "conv2d_transpose {}"),
        "model.textproto:2:19: layer 0 \"y\": filters is missing, want a number > 0\n"
        "model.textproto:2:19: layer 0 \"y\": kernel_size is missing, want numbers > 0"},

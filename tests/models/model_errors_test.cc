@@ -126,6 +126,11 @@ label { name: "z" dtype: INT32 ignore_class: 4294967296 })",
        "got a label, FLOAT32\n"
        "model.textproto:3:32: label 1 \"z\": ignore_class must be an INT32 as the label is, got "
        "4294967296"},
+      {"ignore_class of other types", R"(label { name: "a" dtype: BOOL ignore_class: 0 }
+label { name: "b" dtype: INT32 ignore_class: 1 })",
+       "model.textproto:1:31: label 0 \"a\": only a label of class ids, INT32 or INT64, has one, "
+       "got "
+       "a label, BOOL"},
       {"ignore_class of names", R"(feature { name: "x" shape: 2 }
 label { name: "y" dtype: STRING ignore_class: 1 }
 head { classification { logits: "x" label: "y" label_vocabulary: ["a", "b"] } })",
