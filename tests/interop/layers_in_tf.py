@@ -536,6 +536,7 @@ def merge(layer):
 LEAVES = [*image_layers_in_tf.LEAVES, op, dense, embedding, flatten, reshape, permute, concat, dropout,
           batch_normalization, layer_normalization, group_normalization, position_embedding,
           sinusoidal_position_embedding, multi_head_attention, gru, lstm, simple_rnn,
+          named('one_hot', lambda self, args, x: tf.one_hot(x, args.get('depth'))),
           *(named(layer.lower(), merge(getattr(tf.keras.layers, layer)))
             for layer in ('Add', 'Multiply', 'Subtract', 'Average', 'Maximum', 'Minimum')),
           named('slice', slice_of),

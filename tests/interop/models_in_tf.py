@@ -8,7 +8,7 @@ from tensorflow_estimator.python.estimator.canned import head as canned_head
 import textproto
 from golden_text import number, tensor
 from layers_in_tf import Layers
-from metrics_in_tf import METRICS, accuracy, areas, r2_score, targets
+from metrics_in_tf import METRICS, accuracy, areas, auc, r2_score, targets
 
 MODES = {'TRAIN': tf.estimator.ModeKeys.TRAIN, 'EVAL': tf.estimator.ModeKeys.EVAL,
          'PREDICT': tf.estimator.ModeKeys.PREDICT}
