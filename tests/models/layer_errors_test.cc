@@ -438,7 +438,10 @@ layer { name: "a" dense { units: 2 } }
 layer { name: "b" dense { units: 3 kernel_from: "a/kernel" } }
 layer { name: "c" dense { units: 2 kernel_from: "b/kernel" kernel_initializer { ones {} } } }
 layer { name: "d" input: "x" gru {} }
-layer { name: "e" input: "x" gru { reset_states_every: 1 } })",
+layer { name: "e" input: "x" gru { reset_states_every: 1 } }
+layer_defaults { activation { alpha: 0.3 } }
+layer { name: "f" input: "x" activation { function: RELU } }
+layer { name: "g" input: "x" activation { function: LEAKY_RELU } })",
        "model.textproto:6:60: layer 2 \"c\": kernel_initializer is given together with "
        "kernel_from, want one of them\n"
        "model.textproto:8:36: layer 4 \"e\": reset_states_every needs stateful: true, which is not "

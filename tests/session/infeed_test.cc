@@ -442,6 +442,21 @@ TEST(InfeedTest, AnIdThatIsNoClassIsReadThroughASelect) {
   EXPECT_EQ(ClassesOf(b.Take()), (std::map<std::string, int64_t>{{"ids", 10}}));
 }
 
+TEST(InfeedTest, TheLastIdMayBeNoClass) {
+  const auto create = [](std::optional<int64_t> ignored) {
+    return Infeed::Create(
+               {{.name = "ids", .shape = {DType::kS32, {}}, .is_label = true, .num_ids = 4}},
+               std::make_unique<Counting>(Counting::Options{}),
+               {.infeed = {{"ids", {DType::kS32, {2}}, /*is_weight=*/false, ignored}}},
+               {.batch_size = 2, .classes = {{"ids", 3}}})
+        .status();
+  };
+  EXPECT_TRUE(create(3).ok());
+  for (const std::optional<int64_t> other : {std::optional<int64_t>{}, std::optional<int64_t>{0}}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(create(other)));
+  }
+}
+
 TEST(InfeedTest, IdsOfRowsOfEachExampleAreFewerThanItHas) {
   GraphBuilder b(Graph("classes", 1));
   const Value of_example = b.AddInfeed("of_example", {DType::kS32, {4, 2}});
